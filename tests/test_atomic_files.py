@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.atomic_files import atomic_replace, atomic_write
+from lakeward.atomic_files import atomic_create, atomic_replace, atomic_write
 
 
 def test_the_old_content_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -58,3 +58,13 @@ def test_the_file_has_its_mode_and_the_longest_name_will_do(tmp_path: Path) -> N
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     assert stat.S_IMODE(page.stat().st_mode) == 0o644
     assert secret.read_text(encoding="utf-8") == "hush ☂"
+
+
+def test_of_two_that_create_a_file_the_first_one_does(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    assert atomic_create(file, "first", mode=0o600, synced=True)
+    assert not atomic_create(file, b"second")
+    assert file.read_text(encoding="utf-8") == "first" and stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+    with pytest.raises(FileNotFoundError):
+        atomic_create(tmp_path / "missing" / "key", "x")

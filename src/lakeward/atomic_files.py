@@ -1,4 +1,4 @@
-"""Atomic file writes: write to a temporary file in the same directory, then rename it into place.
+"""Atomic file writes: write to a temporary file in the same directory, then rename or link it into place.
 
 Reads of state files, which end whatever is in their place.
 """
@@ -20,8 +20,7 @@ def atomic_replace(path: Path) -> Iterator[Path]:
     Readers of `path` see the old content until then. If the block fails, the temporary file is removed and
     `path` is unchanged.
     """
-    # A random name, not the process id: two threads may write the same file. Short: names can be long.
-    temporary = path.with_name(f".{os.urandom(8).hex()}.part")
+    temporary = _temporary(path)
     try:
         yield temporary
         temporary.replace(path)
@@ -43,12 +42,38 @@ def atomic_write(path: Path, content: str | bytes, *, mode: int = 0o666, synced:
         OSError: The file could not be written; the old content is unchanged.
     """
     with atomic_replace(path) as temporary:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-            if synced:
-                stream.flush()
-                os.fsync(stream.fileno())
+        _write_new(temporary, content, mode, synced=synced)
+
+
+def atomic_create(path: Path, content: str | bytes, *, mode: int = 0o666, synced: bool = False) -> bool:
+    """Create `path`, with arguments and errors of `atomic_write`; return False if it exists already.
+
+    Of several processes that create it, one succeeds: a hard link fails if the file exists.
+    """
+    temporary = _temporary(path)
+    try:
+        _write_new(temporary, content, mode, synced=synced)
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return True
+
+
+def _temporary(path: Path) -> Path:
+    # A random name, not the process id: two threads may write the same file. Short: names can be long.
+    return path.with_name(f".{os.urandom(8).hex()}.part")
+
+
+def _write_new(path: Path, content: str | bytes, mode: int, *, synced: bool) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
+        if synced:
+            stream.flush()
+            os.fsync(stream.fileno())
 
 
 def read_regular(path: Path) -> bytes:

@@ -24,6 +24,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.atomic_files import atomic_write
 from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, FileStatus, open_storage
 from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
@@ -269,9 +270,7 @@ class CheckpointOffer:
 def offer_checkpoints(handoff_dir: Path, token: str, bindings: list[CheckpointOffer]) -> None:
     """Write offers for the sources with this token; they are claimed in this order."""
     for number, binding in enumerate(bindings):
-        draft = handoff_dir / f"{token}.draft"
-        draft.write_text(json.dumps(asdict(binding)))
-        draft.rename(handoff_dir / f"{token}.{number:04d}.note")
+        atomic_write(handoff_dir / f"{token}.{number:04d}.note", json.dumps(asdict(binding)))
 
 
 def pending_offers(handoff_dir: Path, token: str) -> list[Path]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.atomic_files import read_regular
+from lakeward.atomic_files import atomic_create, read_regular
 from lakeward.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -75,15 +73,8 @@ def _from_ring(ring: Any) -> bytes:
 def _from_file(file: Path) -> bytes:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, aside = tempfile.mkstemp(prefix=".", dir=file.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(_made())
-            # A hard link fails if the file exists: two processes that store their first secret share one key.
-            with contextlib.suppress(FileExistsError):
-                os.link(aside, file)
-        finally:
-            Path(aside).unlink(missing_ok=True)
+        # Two processes that store their first secret share one key.
+        atomic_create(file, _made(), mode=0o600)
     refuse_exposed(file, "SECRET_KEY_EXPOSED", "the key of the secrets")
     return read_regular(file)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +23,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from lakeward.atomic_files import atomic_create
 from lakeward.autoloader.discovery.file_listing import (
     FileLister,
     FileNames,
@@ -98,20 +97,9 @@ class SchemaStore:
         self._folder.mkdir(parents=True, exist_ok=True)
         numbers = self.numbers()
         target = self._folder / str(numbers[-1] + 1 if numbers else 0)
-        draft = self._folder / f".{uuid.uuid4().hex}.tmp"
         data, partitions = version
         body = {"dataSchemaJson": data.json(), "partitionSchemaJson": partitions.json()}
-        with draft.open("w", encoding="utf-8") as stream:
-            stream.write(f"{_HEAD}\n{json.dumps(body, ensure_ascii=False)}\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        try:
-            os.link(draft, target)
-        except FileExistsError:
-            return False
-        finally:
-            draft.unlink()
-        return True
+        return atomic_create(target, f"{_HEAD}\n{json.dumps(body, ensure_ascii=False)}\n", synced=True)
 
 
 def fixed_schema(options: Options) -> StructType:
