@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakeward.pipelines.execution.graph_execution import DatasetTask, run_concurrently
+from lakeward.pipelines.execution.scheduler import DatasetTask, run_concurrently
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query, run_to_completion
 
 

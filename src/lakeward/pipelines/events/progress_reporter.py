@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import redacted, redactor
 from lakeward.pipelines.events.event_log import EventLog
@@ -13,6 +13,9 @@ from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset, ResolvedGra
 from lakeward.pipelines.graph.elements import Dataset, EventHook, Sink
 from lakeward.pipelines.graph.results import DatasetResult, FlowResult, Progress
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
 
 Batch = dict[str, Any]
 _POLL_SECONDS = 1.0
@@ -27,11 +30,11 @@ class StreamMonitor:
 
     def __init__(self, report: Callable[[Dataset, str, Batch], None], clock: Callable[[], float]) -> None:
         self._report, self._clock = report, clock
-        self._watched: list[tuple[Dataset, str, Any]] = []
+        self._watched: list[tuple[Dataset, str, StreamingQuery]] = []
         self._reported: set[tuple[str, Any, str]] = set()
         self._last = clock()
 
-    def watch(self, dataset: Dataset, flow: str, query: Any) -> None:
+    def watch(self, dataset: Dataset, flow: str, query: StreamingQuery) -> None:
         """Include a started query."""
         self._watched.append((dataset, flow, query))
 
@@ -272,7 +275,7 @@ class ProgressReporter:
         details = {"status": "RETRYING", "attempt": attempt}
         self.events.add("flow_progress", text, details, dataset=full, flow=name, level="WARN", error=error)
 
-    def dataset_ended(self, resolved: ResolvedDataset, result: DatasetResult, message: str = "") -> None:
+    def dataset_ended(self, resolved: ResolvedDataset, result: DatasetResult, message: str) -> None:
         if self.quiet and result.state == "COMPLETED" and not result.rows_written:
             return
         self.emit(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow, FlowEvaluator
 from lakeward.pipelines.analysis.schema_enforcement import align_to_schema, declared_schema
@@ -35,6 +35,7 @@ from lakeward.spark_internals import analyzed_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 T = TypeVar("T")
 _MAX_RETRIES_KEY = "pipelines.maxflowretryattempts"
 _DEFAULT_RETRIES = 2
@@ -75,7 +76,7 @@ def with_retries(
     retries: int,
     *,
     note: Callable[[Exception, int], None],
-    pause: Callable[[float], None] = time.sleep,
+    pause: Callable[[float], None],
 ) -> QueryTask[T]:
     """Run `work`; after a transient failure run it again, at most `retries` times.
 
@@ -146,7 +147,7 @@ class FlowExecution:
 
     context: ExecutionContext
     evaluator: FlowEvaluator
-    on_query: Callable[[Dataset, str, Any], None]
+    on_query: Callable[[Dataset, str, StreamingQuery], None]
     on_plan: Callable[[Dataset, str, RefreshPlan], None]
 
     def run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:

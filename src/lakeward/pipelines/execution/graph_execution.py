@@ -5,9 +5,8 @@ Datasets run concurrently in one thread: while one awaits its query, others run.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady, intercept_reads
@@ -18,6 +17,7 @@ from lakeward.pipelines.execution.flow_execution import (
     max_retries,
     with_retries,
 )
+from lakeward.pipelines.execution.scheduler import AwaitedInput, DatasetTask, run_concurrently
 from lakeward.pipelines.graph.dataflow_graph import (
     DataflowGraph,
     RefreshSelection,
@@ -39,8 +39,11 @@ from lakeward.pipelines.graph.results import (
     view_result,
 )
 from lakeward.pipelines.storage.dataset_manager import prepare_sink, prepare_streaming_table
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, is_terminated, run_to_completion
+from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_to_completion
 from lakeward.session import condition_of, count_interrupts, keep_interrupts
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
 _UNSUCCESSFUL = ("FAILED", "SKIPPED")
@@ -81,7 +84,7 @@ class GraphExecution:
         self.schema_changed = False
         self._is_first_pass = True
         self._evaluator = FlowEvaluator(context.spark, graph, self._require_ready, context.schema_location)
-        self._queries: list[Any] = []
+        self._queries: list[StreamingQuery] = []
         self._streams = StreamMonitor(reporter.stream_batch, context.clock)
         self._flow_execution = FlowExecution(
             context, self._evaluator, self._query_started, reporter.flow_planned
@@ -137,7 +140,7 @@ class GraphExecution:
         failed = [result for result in self.results.values() if result.state == "FAILED"]
         return [result.error for result in failed if result.error]
 
-    def _query_started(self, dataset: Dataset, flow: str, query: Any) -> None:
+    def _query_started(self, dataset: Dataset, flow: str, query: StreamingQuery) -> None:
         self._queries.append(query)
         self._streams.watch(dataset, flow, query)
 
@@ -324,93 +327,3 @@ class GraphExecution:
         readers = [each for each in datasets if view.dataset.key in each.inputs]
         refreshed = [each for each in readers if each.dataset.key in self.selection.refresh]
         return bool(refreshed) or not readers
-
-
-T = TypeVar("T")
-_POLL_SECONDS = 0.05
-
-
-@dataclass(frozen=True)
-class AwaitedInput:
-    """Yielded by a task that needs another dataset first; `is_done` reports whether that one has finished."""
-
-    is_done: Callable[[], bool]
-
-
-class DatasetTask:
-    """A started task, suspended at the streaming query or the input that it awaits."""
-
-    def __init__(self, work: QueryTask[None], key: Any = None) -> None:
-        self._work, self.key = work, key
-        self.awaited: Any = None
-        self.done = False
-
-    @property
-    def awaits_input(self) -> bool:
-        return isinstance(self.awaited, AwaitedInput)
-
-    def can_resume(self) -> bool:
-        """Return whether the awaited query or input has finished; waits for a query for a moment."""
-        if isinstance(self.awaited, AwaitedInput):
-            return self.awaited.is_done()
-        return is_terminated(self.awaited, _POLL_SECONDS)
-
-    def advance(self) -> None:
-        """Run until the next suspension or the end. Errors of the task propagate."""
-        self.done = True
-        try:
-            self.awaited = next(self._work)
-        except StopIteration:
-            return
-        self.done = False
-
-    def close(self) -> None:
-        """Abandon the task; the query that it awaits is stopped."""
-        self._work.close()
-
-
-def run_concurrently(
-    work: Iterable[T],
-    *,
-    start: Callable[[T], DatasetTask],
-    is_ready: Callable[[T], bool],
-    advance: Callable[[DatasetTask], None],
-    max_parallelism: int,
-    poll: Callable[[], None] = lambda: None,
-) -> None:
-    """Run all of `work`: in its order, each item as soon as it is ready.
-
-    If nothing runs and no item is ready, the first one is started anyway. An exception (Ctrl-C included)
-    stops the queries that are still running, and propagates.
-
-    Args:
-        work: The items.
-        start: Starts an item and runs its task to the first suspension.
-        is_ready: Whether an item can be started.
-        advance: Resumes a task.
-        max_parallelism: Maximum of tasks that await a query at the same time.
-        poll: Called again and again while tasks await their queries.
-    """
-    waiting, running = list(work), list[DatasetTask]()
-    try:
-        while waiting or running:
-            with_query = [task for task in running if not task.awaits_input]
-            resumable = any(task.can_resume() for task in running if task.awaits_input)
-            ready = [item for item in waiting if is_ready(item)]
-            if not (ready or resumable or with_query):
-                if not waiting:
-                    raise RuntimeError("tasks await each other's datasets")
-                ready = waiting[:1]
-            if ready and len(with_query) < max_parallelism:
-                item = ready[0]
-                waiting.remove(item)
-                running.append(start(item))
-            else:
-                poll()
-                for task in running:
-                    if task.can_resume():
-                        advance(task)
-            running = [task for task in running if not task.done]
-    finally:
-        for task in running:
-            task.close()

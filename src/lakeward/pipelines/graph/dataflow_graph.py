@@ -1,4 +1,4 @@
-"""The collected graph, its resolved_graph, and the selection of datasets to refresh."""
+"""The collected graph, the result of its analysis, and the selection of datasets to refresh."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from lakeward.spark_internals import activated, cloned_session
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 T = TypeVar("T")
 QueryTask = Generator[Any, None, T]
 _POLL_SECONDS = 0.5
@@ -25,11 +26,11 @@ _CANCEL_SECONDS = 0.5
 
 
 def capture_errors(
-    take: Callable[[Any, int], object], raised: list[BaseException]
-) -> Callable[[Any, int], None]:
+    take: Callable[[DataFrame, int], object], raised: list[BaseException]
+) -> Callable[[DataFrame, int], None]:
     """Wrap `take` for `foreachBatch` and store its exceptions in `raised`: Spark returns only their text."""
 
-    def batch(frame: Any, number: int) -> None:
+    def batch(frame: DataFrame, number: int) -> None:
         try:
             take(frame, number)
         except BaseException as error:
@@ -39,7 +40,7 @@ def capture_errors(
     return batch
 
 
-def await_query(query: Any, raised: Sequence[BaseException] = ()) -> QueryTask[None]:
+def await_query(query: StreamingQuery, raised: Sequence[BaseException] = ()) -> QueryTask[None]:
     """Wait until `query` has terminated, and stop it if the task ends earlier. Its failure propagates.
 
     An exception of Python code in its batches, stored in `raised` by `capture_errors`, is raised unchanged.
@@ -104,7 +105,7 @@ def run_foreach_batch(
     checkpoint: Path,
     *,
     name: str,
-    on_query: Callable[[Any], None],
+    on_query: Callable[[StreamingQuery], None],
 ) -> QueryTask[dict[int, Any]]:
     """Call `take` with every batch of the stream `source`. Exceptions of a batch propagate unchanged.
 
@@ -112,7 +113,7 @@ def run_foreach_batch(
     """
     raised: list[BaseException] = []
     progress: dict[int, Any] = {}
-    started: list[Any] = []
+    started: list[StreamingQuery] = []
 
     def batch(frame: DataFrame, number: int) -> None:
         for query in started:

@@ -15,6 +15,7 @@ from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_forea
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class FlowRun:
     checkpoints: Checkpoints
     metrics: WriteMetrics
     update_id: str
-    on_query: Callable[[Any], None]
+    on_query: Callable[[StreamingQuery], None]
 
     @property
     def dataset(self) -> Dataset:

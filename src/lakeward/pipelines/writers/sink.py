@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
 from lakeward.pipelines.graph.elements import Sink
@@ -10,6 +10,10 @@ from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query, capture_errors
 from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.session import temporary_conf
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
 def run_sink_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResult]:
@@ -34,7 +38,7 @@ def run_sink_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResul
     return flow_result
 
 
-def _start_query(writer: Any, sink: Sink, raised: list[BaseException]) -> Any:
+def _start_query(writer: DataStreamWriter, sink: Sink, raised: list[BaseException]) -> StreamingQuery:
     if sink.handler is not None:
         return writer.foreachBatch(capture_errors(sink.handler, raised)).start()
     table = sink.option("tableName") if sink.format == "delta" else None
