@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lakeward.cli import execution, pipeline_reports
+from lakeward.pipelines import Update
 from lakeward.session import Settings
 
 EVENT = {
@@ -27,10 +27,8 @@ def settings(tmp_path: Path) -> Settings:
     return settings
 
 
-def run(settings: Settings, name: str | None, *, state: str = "COMPLETED", as_json: bool = False) -> int:
-    result: Any = SimpleNamespace(
-        state=state, seconds=1.0, datasets=[], error=None, as_json=lambda: {"state": state}
-    )
+def run(settings: Settings, name: str | None, *, state: Any = "COMPLETED", as_json: bool = False) -> int:
+    result = Update("u", state, (), 1.0, None)
     return execution.execute(
         "orders",
         lambda _: result,
@@ -84,4 +82,4 @@ def test_a_fault_of_the_report_does_not_fail_the_run(
 
 def test_with_json_stdout_is_the_object_alone(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(settings, "orders", as_json=True) == 0
-    assert json.loads(capfd.readouterr().out) == {"state": "COMPLETED"}
+    assert json.loads(capfd.readouterr().out) == Update("u", "COMPLETED", (), 1.0, None).as_json()

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.cli.output_streams import Streams, redirect_output
 from lakeward.cli.progress_display import Board, Watcher, watching
@@ -30,7 +30,7 @@ def execute(
     work: Callable[[Watcher], Update | JobRun],
     *,
     as_json: bool,
-    next_commands: Callable[[Any], Sequence[str]],
+    next_commands: Callable[[Update | JobRun], Sequence[str]],
     settings: Settings,
     stage: str = Board.stage,
     report_of: str | None = None,
@@ -107,9 +107,9 @@ def show_hint(text: str, settings: Settings, streams: Streams) -> None:
             streams.to_stderr(f"  → {hint}\n")
 
 
-def errors_of(result: Any) -> str:
+def errors_of(result: Update | JobRun) -> str:
     """Return the errors of a run, its tasks and its datasets."""
-    parts = (result, *getattr(result, "tasks", ()), *getattr(result, "datasets", ()))
+    parts = (result, *getattr(result, "tasks", ()), *result.datasets)
     return "\n".join(each.error for each in parts if getattr(each, "error", None))
 
 
@@ -118,13 +118,17 @@ def exit_code(state: str) -> int:
     return {"COMPLETED": 0, "CANCELED": 130}.get(state, 1)
 
 
-def show(title: str, result: Any, commands: Sequence[str], streams: Streams) -> None:
+def show(title: str, result: Update | JobRun, commands: Sequence[str], streams: Streams) -> None:
     """Print the summary on stdout; if stdout is not a terminal, as wide as it needs to be."""
     from rich.console import Console
 
     from lakeward.cli.summary import of_job, of_update, print_summary
+    from lakeward.pipelines import Update
 
     width = None if streams.out.isatty() else PIPED_WIDTH
     console = Console(file=streams.out, highlight=False, width=width)
-    summary = of_job if hasattr(result, "tasks") else of_update
-    print_summary(console, summary(title, result, width=console.width), commands)
+    if isinstance(result, Update):
+        summary = of_update(title, result, width=console.width)
+    else:
+        summary = of_job(title, result, width=console.width)
+    print_summary(console, summary, commands)

@@ -37,11 +37,9 @@ COMMANDS = {
     "init": "init",
     "completion": "completion",
 }
+"""Name of each command and its module in this package."""
 # They start no Spark here; `test` makes an environment of its own.
 _WITHOUT_SPARK = frozenset({"bundle", "check", "completion", "doctor", "init", "report", "stop", "test"})
-
-
-"""Name of each command and its module in this package."""
 
 
 class LazyCommands(UserDict[str, click.Command]):

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +24,10 @@ from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from lakeward.cli.progress_display import Watcher
+    from lakeward.jobs import JobRun
+    from lakeward.pipelines import Update
 
 
 @click.command()
@@ -59,7 +63,7 @@ def pipeline(
     failures.state_folder.set(settings.state)
     name = state_name(paths, settings.root, f"{catalog}.{schema}")
 
-    def work(on_event: Any) -> Any:
+    def work(on_event: Watcher) -> Update:
         from lakeward import pipelines
 
         options = pipelines.UpdateOptions(
@@ -74,7 +78,7 @@ def pipeline(
         )
         return pipelines.run(paths, options, settings=settings)
 
-    def next_commands(update: Any) -> list[str]:
+    def next_commands(update: Update | JobRun) -> list[str]:
         prefix = "" if (catalog, schema) == ("main", "default") else f"{catalog}.{schema}."
         return next_steps.after(update.datasets, prefix=prefix, target=None, events_of=name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,10 @@ from lakeward.cli.options import (
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from lakeward.cli.progress_display import Watcher
+    from lakeward.jobs import JobRun
+    from lakeward.pipelines import Update
 
 
 @click.command()
@@ -76,7 +80,7 @@ def run(
         if continuous:
             raise click.UsageError(f"--continuous is for pipelines, and `{key}` is a job.")
 
-        def work(on_event: Any) -> Any:
+        def work(on_event: Watcher) -> Update | JobRun:
             from lakeward import jobs
 
             return jobs.run(
@@ -95,7 +99,7 @@ def run(
     else:
         refuse_job_options(key, parameters, only, repair)
 
-        def work(on_event: Any) -> Any:
+        def work(on_event: Watcher) -> Update | JobRun:
             from lakeward import jobs
 
             return jobs.run_pipeline(
@@ -107,7 +111,7 @@ def run(
                 on_event=on_event,
             )
 
-    def next_commands(result: Any) -> list[str]:
+    def next_commands(result: Update | JobRun) -> list[str]:
         pipeline = pipeline_lookup.pipeline_key(bundle, key)
         return next_steps.after(
             result.datasets,

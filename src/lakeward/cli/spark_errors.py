@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
 from lakeward.seeds import ways
 from lakeward.session import condensed as without_plan_and_stack
 from lakeward.session import is_lost, jvm_lost, message_of, schema_hint
 from lakeward.suggestions import close_matches
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
 NAME = re.compile(r"The table or view ((?:`[^`]*`\.?)+|\S+) cannot be found")
@@ -23,7 +26,7 @@ ADVICE = re.compile(
 )
 
 
-def error_message(error: BaseException, spark: Any) -> str | None:
+def error_message(error: BaseException, spark: SparkSession) -> str | None:
     """Return what to print for an error of Spark's; None when it is none of Spark's."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -60,7 +63,7 @@ def missing_name(text: str) -> list[str] | None:
     return re.findall(r"`([^`]+)`", found.group(1)) or found.group(1).split(".")
 
 
-def suggestion(name: list[str], spark: Any) -> str:
+def suggestion(name: list[str], spark: SparkSession) -> str:
     """Return the tables close to `name` in the schema that it names, else in the current one."""
     from pyspark.errors import PySparkException
 
@@ -74,7 +77,7 @@ def suggestion(name: list[str], spark: Any) -> str:
     return meant(name[-1], known) + ("" if close_matches(name[-1], sorted(known)) else seeding(name, spark))
 
 
-def seeding(name: list[str], spark: Any) -> str:
+def seeding(name: list[str], spark: SparkSession) -> str:
     """Return how a table of the workspace gets rows here, by its full name."""
     above = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
     return f"\n  → {ways('.'.join([*above[: 3 - len(name)], *name]))}" if len(name) <= 3 else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +24,9 @@ from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.key_binding import KeyPressEvent
+    from pyspark.sql import SparkSession
 
     from lakeward.cli.output_streams import Streams
     from lakeward.session import Settings
@@ -121,7 +124,7 @@ def run_all(statements: list[str], settings: Settings, form: str) -> int:
     return 0
 
 
-def print_error(error: Exception, spark: Any, settings: Settings, streams: Streams) -> None:
+def print_error(error: Exception, spark: SparkSession, settings: Settings, streams: Streams) -> None:
     """Print on stderr what a statement of the user failed with; any other error is raised again."""
     from lakeward.cli import spark_errors
     from lakeward.cli.execution import show_hint
@@ -133,14 +136,14 @@ def print_error(error: Exception, spark: Any, settings: Settings, streams: Strea
     show_hint(message, settings, streams)
 
 
-def opened(settings: Settings) -> Any:
+def opened(settings: Settings) -> SparkSession:
     """Return the session on the target's lakehouse, in the schema of the settings."""
     from lakeward.session import session
 
     return session(settings)
 
 
-def starting(streams: Streams) -> Any:
+def starting(streams: Streams) -> AbstractContextManager[object]:
     """Return a spinner on a terminal, nothing elsewhere: a query's stderr is for its errors."""
     if not streams.err.isatty() or os.environ.get("TERM") == "dumb":
         return nullcontext()
@@ -149,7 +152,7 @@ def starting(streams: Streams) -> Any:
     return Console(file=streams.err).status("starting Spark …")
 
 
-def run_one(spark: Any, statement: str, form: str, streams: Streams) -> None:
+def run_one(spark: SparkSession, statement: str, form: str, streams: Streams) -> None:
     """Run one statement and print what it returns; an error of Spark's passes through."""
     from lakeward.cli import results
 
@@ -211,7 +214,7 @@ def prompt_session(settings: Settings) -> PromptSession[str]:
     keys = KeyBindings()
 
     @keys.add("enter")
-    def _(event: Any) -> None:
+    def _(event: KeyPressEvent) -> None:
         text = event.current_buffer.text
         if text.strip().lower() in _EXIT_COMMANDS or is_complete(text):
             event.current_buffer.validate_and_handle()
@@ -229,7 +232,7 @@ def prompt_session(settings: Settings) -> PromptSession[str]:
     )
 
 
-def completer(spark: Any) -> Any:
+def completer(spark: SparkSession) -> WordCompleter:
     """Completes the names of the current schema's tables on Tab."""
     from prompt_toolkit.completion import WordCompleter
 
