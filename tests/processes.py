@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lakeward.session.cache import cache_dir
 from lakeward.session.daemon import registry
 
-__all__ = ["SharedDaemon", "environ_without", "outcome", "without_pyspark"]
+__all__ = ["SharedDaemon", "environ_without", "is_alive", "outcome", "until", "without_pyspark"]
 
 
 def environ_without(*prefixes: str) -> dict[str, str]:
@@ -53,6 +55,29 @@ def without_pyspark(folder: Path) -> str:
     blocked.mkdir(exist_ok=True)
     (blocked / "pyspark.py").write_text("raise SystemExit('pyspark was imported')\n")
     return os.pathsep.join([str(blocked), os.environ.get("PYTHONPATH", "")])
+
+
+def until(look: Callable[[], Any], seconds: float = 120) -> Any:
+    """Call `look` until it returns a true value, and return that.
+
+    `seconds` is for a busy machine: it decides when a test fails, never whether it passes.
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"nothing within {seconds} seconds")
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; one that has ended and was not awaited does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
 
 
 def outcome(

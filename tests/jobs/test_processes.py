@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import is_alive, until
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
@@ -96,15 +97,7 @@ def test_a_task_that_hangs_is_stopped_with_all_that_it_started_and_tried_again(
     assert run.tasks[0].error == "It was stopped: it ran longer than 1 seconds. (attempt 2)"
     pids = [int(line) for line in (tmp_path / "pids").read_text().split()]
     assert len(pids) == 4
-    assert not [pid for pid in pids if _alive(pid)]
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+    assert not [pid for pid in pids if is_alive(pid)]
 
 
 def test_when_the_run_itself_is_killed_its_tasks_end_too(
@@ -122,16 +115,9 @@ def test_when_the_run_itself_is_killed_its_tasks_end_too(
         "jobs.run(bundle, 'j', settings=settings, options=options)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as run:
-        _until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
         run.kill()
-    _until(lambda: not any(_alive(int(pid)) for pid in pids.read_text().split()))
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
 
 
 def test_independent_tasks_run_at_the_same_time(run_apart: Run, monkeypatch: pytest.MonkeyPatch) -> None:

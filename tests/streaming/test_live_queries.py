@@ -12,6 +12,7 @@ import pytest
 
 from lakeward.dbutils import remember
 from lakeward.streaming import current, live_queries, query_file, read_queries, request_file, watching
+from tests import processes
 from tests.streaming.conftest import Streams
 
 WAIT = 60.0
@@ -42,13 +43,6 @@ def until(file: Path, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]
             return dict(found["queries"][0])
         time.sleep(0.02)
     raise AssertionError(f"not within {WAIT} s: {read_queries(file)}")
-
-
-def until_true(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def start(streams: Streams, name: str = "shown") -> Any:
@@ -95,7 +89,7 @@ def test_a_restarted_query_is_the_one_that_its_code_holds(
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     request(file, "restart")
-    until_true(lambda: current(query) is not query)
+    processes.until(lambda: current(query) is not query)
     # Neither wait ends with the query that was replaced.
     assert query.awaitTermination(1) is False
     assert query.isActive
@@ -148,7 +142,7 @@ def test_the_task_waits_for_a_restarted_query(streams: Streams, file: Path) -> N
         query = start(streams, "awaited")
         until(file, lambda each: bool(each["batches"]))
         request(file, "restart")
-        until_true(lambda: current(query) is not query)
+        processes.until(lambda: current(query) is not query)
         request(file, "stop")
     assert not current(query).isActive
     found = read_queries(file)

@@ -7,14 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import requests
 
-from tests.processes import environ_without
+from tests.processes import environ_without, until
 
 USER = "ada@example.com"
 
@@ -99,20 +99,6 @@ class Server:
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
-
-
-def until(look: Callable[[], Any], seconds: float = 120) -> Any:
-    """Call `look` until it returns a true value, and return that.
-
-    `seconds` is for a busy machine: it decides when a test fails, never whether it passes.
-    """
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = look()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"nothing within {seconds} seconds")
 
 
 def command(root: Path, *arguments: str, home: Path | None = None) -> subprocess.Popen[str]:

@@ -18,6 +18,7 @@ from lakeward.bundle.sync import synced_files
 from lakeward.workspace.runs.run_log import Log, read_log
 from lakeward.workspace.server import remove_expired
 from lakeward.workspace.state.store import Store
+from tests.processes import is_alive
 from tests.workspace.server import Server, command, running, started, until
 
 
@@ -29,7 +30,7 @@ def test_a_run_of_a_killed_server_is_an_internal_error_and_its_process_is_gone(r
     pid = int(log.split()[1])
     first.kill()
     first.stop()
-    until(lambda: not _alive(pid))
+    until(lambda: not is_alive(pid))
     with running(root) as second:
         assert (second.host, second.token) == (first.host, first.token)
         state = second.run(run_id)["state"]
@@ -125,7 +126,7 @@ def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(server: Ser
     run = server.ended(server.run_now(job_id))
     assert run["state"]["result_state"] == "TIMEDOUT"
     child = int(server.log_of(run))
-    until(lambda: not _alive(child))
+    until(lambda: not is_alive(child))
 
 
 @pytest.mark.slow
@@ -143,7 +144,7 @@ def test_a_task_that_takes_too_long_is_tried_again_and_ended_with_all_that_it_st
     children = [int(line) for line in server.log_of(run).split()]
     assert len(children) == 2
     for child in children:
-        until(lambda pid=child: not _alive(pid))
+        until(lambda pid=child: not is_alive(pid))
 
 
 def test_independent_tasks_of_a_run_go_on_at_the_same_time_with_a_log_each(server: Server) -> None:
@@ -158,11 +159,6 @@ def test_independent_tasks_of_a_run_go_on_at_the_same_time_with_a_log_each(serve
     )
     assert run["state"]["result_state"] == "SUCCESS"
     assert [server.log_of(run, number) for number in (0, 1)] == ["I am first\n", "I am second\n"]
-
-
-def _alive(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and "Z" not in stat.read_text()
 
 
 def test_a_job_that_cannot_run_says_what_is_wrong_with_it(server: Server) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import is_alive
 from tests.workspace.server import Server, until
 
 # Each leaves the task's session or process group in another way; they print their process ids.
@@ -44,11 +45,6 @@ os.kill(os.getppid(), signal.SIGKILL)
 _BARE = "subprocess.Popen(sleep, start_new_session=True, env={}, **quiet),"
 
 
-def _alive(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
-
-
 def _begun(server: Server, run_id: int) -> list[int]:
     log = until(lambda: log if "begun" in (log := server.log_of(server.run(run_id))) else None)
     return [int(word) for word in log.split() if word.isdecimal()]
@@ -73,13 +69,13 @@ def test_no_process_outlives_its_run(server: Server, ending: str, state: str, ba
     run_id = server.run_now(server.job(only=code))
     pids = _begun(server, run_id)
     if state == "CANCELED":
-        assert len([pid for pid in pids if _alive(pid)]) == len(pids)
+        assert len([pid for pid in pids if is_alive(pid)]) == len(pids)
         server.post("/api/2.2/jobs/runs/cancel", {"run_id": run_id})
     run = server.ended(run_id)
     assert len(pids) >= 5
     assert run["state"]["result_state"] == state
     # A killed process may take a moment to leave the table.
-    until(lambda: not any(map(_alive, pids)))
+    until(lambda: not any(map(is_alive, pids)))
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="guaranteed on Linux alone")
@@ -89,10 +85,10 @@ def test_no_process_outlives_a_killed_server(root: Path) -> None:
     served = started(root)
     code = _DETACHED.replace("{no_environment}", _BARE) + "time.sleep(60)"
     pids = _begun(served, served.run_now(served.job(only=code)))
-    assert all(map(_alive, pids))
+    assert all(map(is_alive, pids))
     served.kill()
     served.stop()
-    until(lambda: not any(map(_alive, pids)))
+    until(lambda: not any(map(is_alive, pids)))
 
 
 def _exposed(folder: Path) -> None:
