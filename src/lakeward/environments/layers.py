@@ -6,8 +6,8 @@ stay importable, and what the layer installs wins over the rest. A process can r
 Spark's Python workers do; a running process takes the layer into `sys.path` (`activation`).
 
 Packages that lakeward replaces are never installed, and pins that exclude versions lakeward needs are
-relaxed: the same rules as for the tests of a repository (`relax`). A layer is found by the hash of everything
-that decides its content, built once, and shared by all runs on this machine.
+relaxed: the same rules as for the tests of a repository (`reconcile`). A layer is found by the hash of
+everything that decides its content, built once, and shared by all runs on this machine.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class _FrameSpan(NamedTuple):
 class FileRegistry:
     """The files of one source by number and by key. The cost of a batch is independent of the history.
 
-    With `versions` modification times are kept in memory for `has_changed`. Times are in milliseconds.
+    With `versions` modification times are kept in memory for `changed`. Times are in milliseconds.
     """
 
     def __init__(self, log: StateLog, *, versions: bool = False) -> None:
