@@ -45,7 +45,7 @@ def _as_handler(function: Any) -> Any:
 
 def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, Any]) -> DataFrame:
     """Read the current files, again in every query; raise CloudFilesError or SqlError."""
-    path, options = _arguments("read_files", positional, named)
+    path, options = _arguments(positional, named)
     schema = _pop_schema(options)
     source = FileSource.of(path, options)
     try:
@@ -67,7 +67,7 @@ def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, A
 
 def stream_read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, Any]) -> DataFrame:
     """Start an Auto Loader source with the options of read_files; raise CloudFilesError or SqlError."""
-    path, options = _arguments("read_files", positional, named)
+    path, options = _arguments(positional, named)
     schema = _pop_schema(options)
     source = FileSource.of(path, options)
     if PREFIX + "format" not in options:
@@ -123,12 +123,12 @@ def _load_stream(
     return frame
 
 
-def _arguments(function: str, positional: list[Any], named: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Return the path, and the options with Auto Loader's keys and the function's defaults."""
-    arguments = {key: _constant(function, key, value) for key, value in named.items()}
-    path = _constant(function, "path", positional[0]) if positional else arguments.pop("path", None)
+def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return the path, and the options with Auto Loader's keys and the defaults of `read_files`."""
+    arguments = {key: _constant("read_files", key, value) for key, value in named.items()}
+    path = _constant("read_files", "path", positional[0]) if positional else arguments.pop("path", None)
     if path is None or len(positional) > 1:
-        raise wrong_argument_count(f"`{function}`", "1", len(positional))
+        raise wrong_argument_count("`read_files`", "1", len(positional))
     options = {PREFIX + "inferColumnTypes": "true", PREFIX + "useStrictGlobber": "true"}
     for key, value in arguments.items():
         row = find_option(PREFIX + key)

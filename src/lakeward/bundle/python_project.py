@@ -35,7 +35,7 @@ class Distribution:
 _BACKEND = "setuptools.build_meta:__legacy__"
 
 
-def read_setuptools_project(folder: Path, backend: str | None = None) -> Distribution | None:
+def read_setuptools_project(folder: Path, backend: str | None) -> Distribution | None:
     """Return the project of setup.cfg and setup.py in `folder`, None without both.
 
     A name that only a run of setup.py knows is taken to be that of the folder.

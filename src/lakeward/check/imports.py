@@ -130,7 +130,7 @@ def missing_packages(
     uses: Iterable[Use],
     files: Collection[SourceFile],
     declarations: Iterable[str],
-    runtime: str | None = None,
+    runtime: str | None,
 ) -> Iterator[Finding]:
     """Yield a finding for each import of a package that has to be installed first.
 

@@ -14,7 +14,7 @@ _HOLE = "{…}"
 _ROOTS = {"Volumes": 4, "mnt": 2, "FileStore": 2}
 
 
-def files_needed(uses: Iterable[Use], path_map: PathMap, homes: Collection[Path] = ()) -> Iterator[Finding]:
+def files_needed(uses: Iterable[Use], path_map: PathMap, homes: Collection[Path]) -> Iterator[Finding]:
     """Yield a finding for each read of files that no use writes and that are not there.
 
     A write meets a read of the same path, of one above and of one below it; a hole meets everything. With a

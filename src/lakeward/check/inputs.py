@@ -36,7 +36,7 @@ def settings_needed(uses: Iterable[Use], declarations: Iterable[str]) -> Iterato
 
 
 def schemas_needed(
-    uses: Iterable[Use], declarations: Iterable[str], there: Iterable[str] = ()
+    uses: Iterable[Use], declarations: Iterable[str], there: Iterable[str]
 ) -> Iterator[Finding]:
     """Yield a finding for each catalog or schema that code enters or writes tables to, and nothing creates.
 

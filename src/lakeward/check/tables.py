@@ -18,7 +18,7 @@ _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 _VERSION = re.compile(r"@(?:v(?:\d+|\{…\})|\d{17}|\{…\})$", re.IGNORECASE)
 
 
-def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[Finding]:
+def seeds_needed(uses: Iterable[Use], known: Collection[str]) -> Iterator[Finding]:
     """Yield one finding for each read of a table that no use creates and that is not `known`.
 
     Names meet when one ends in the other, part for part and in any case; a hole meets everything, but a

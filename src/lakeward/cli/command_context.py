@@ -97,7 +97,7 @@ def runtime(bundle: Bundle, key: str | None) -> str | None:
 
 
 def in_file(
-    argument: str, target: str | None = None, variables: Mapping[str, str] | None = None
+    argument: str, target: str | None, variables: Mapping[str, str] | None
 ) -> tuple[Place, str] | None:
     """Return the context and the key of a job that `argument` names in a file (`jobs.yml:nightly`).
 

@@ -19,7 +19,7 @@ _REQUEST_SECONDS = 30
 
 @contextmanager
 def workspace_on_demand(
-    settings: Settings, say: Callable[[str], None], bundle: Bundle | None = None
+    settings: Settings, say: Callable[[str], None], bundle: Bundle | None
 ) -> Iterator[None]:
     """Lead clients in this process and its children to the target's workspace within the block.
 

@@ -19,7 +19,7 @@ _SAME = (
 )
 
 
-def for_uv(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def for_uv(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of pip's variables and files as variables of uv; what uv has of its own stays."""
     settings = _settings(environ)
     found: dict[str, str] = {}
@@ -34,7 +34,7 @@ def for_uv(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return found
 
 
-def index_is_refused(environ: Mapping[str, str] = os.environ) -> bool:
+def index_is_refused(environ: Mapping[str, str]) -> bool:
     """Return whether pip's settings allow find-links only; uv has an option for it."""
     return _settings(environ).get("no-index", "").lower() in ("1", "yes", "true", "on")
 

@@ -44,7 +44,7 @@ def uv_program(environ: Mapping[str, str] = os.environ) -> str:
     return found
 
 
-def clean_environ(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """Return `environ` without the variables that point to another environment."""
     return {key: value for key, value in environ.items() if key not in _ASTRAY}
 

@@ -59,7 +59,7 @@ def job_references(
     job_name: str,
     run_id: str,
     started: datetime,
-    trigger: RunTrigger = MANUAL,
+    trigger: RunTrigger,
     repairs: int = 0,
 ) -> dict[str, str]:
     """Return the value of every reference that is known before any task has run.

@@ -129,7 +129,7 @@ class TaskLauncher:
         while len(self.workers) < min(self._expected, self.limit):
             self.workers.append(PrestartedWorker())
 
-    def take_worker(self, layer: Layer | None = None) -> PrestartedWorker:
+    def take_worker(self, layer: Layer | None) -> PrestartedWorker:
         """Return a worker for a task and prestart the next one.
 
         A task with packages of its own gets a new worker on its `layer`.

@@ -96,7 +96,7 @@ def start_loop(
     job_key: str,
     clock: Callable[[], float],
     report: Callable[[TaskProgress], None],
-    has_capacity: Callable[[Task], bool] = lambda _: True,
+    has_capacity: Callable[[Task], bool],
 ) -> TaskAttempt:
     """Return the run of all iterations of a `for_each_task`, up to `concurrency` at once.
 

@@ -224,7 +224,7 @@ class TaskProcess:
         on_event: Callable[[object], object],
         on_value: Callable[[tuple[str, str], str], object],
         lend: Callable[[], GatewayServer | None],
-        release: Callable[[], None] = lambda: None,
+        release: Callable[[], None],
     ) -> None:
         self._waiting = waiting
         self._process, self._connection = waiting.process, waiting.connection

@@ -83,7 +83,7 @@ def notebook_packages() -> Iterator[None]:
 
 
 def install_packages(
-    text: str, folder: Path, *, local: Local = str, names: Mapping[str, Any] | None = None
+    text: str, folder: Path, *, local: Local, names: Mapping[str, Any] | None
 ) -> tuple[str, ...]:
     """Install the packages of `%pip` lines; return the lines that were not executed.
 

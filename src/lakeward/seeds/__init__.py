@@ -60,7 +60,7 @@ def seed_files(spark: SparkSession, name: TableName, source: Path, ddl: Path | N
 def frame_of_rows(
     spark: SparkSession,
     rows: Iterable[Mapping[str, Any] | Sequence[Any]],
-    schema: StructType | str | None = None,
+    schema: StructType | str | None,
 ) -> DataFrame:
     """Return a DataFrame of dicts, or of tuples with a schema. Raises SeedError for rows that do not fit."""
     from lakeward.seeds.frames import from_rows

@@ -77,7 +77,7 @@ def find_platform_file(
     return _by_tail(path, root, names, folders=False)
 
 
-def find_platform_folder(path: str, root: Path, *, settings: Settings | None = None) -> Path | None:
+def find_platform_folder(path: str, root: Path, *, settings: Settings | None) -> Path | None:
     """Return the local folder of a workspace path, by the rules of `find_platform_file`.
 
     The repository itself is found by its name.

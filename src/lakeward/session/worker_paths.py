@@ -25,7 +25,7 @@ FOLDER = "LAKEWARD_FOLDER"
 """The environment variable with the working folder, if it differs from the JVM's."""
 
 
-def worker_environment(path_map: PathMap, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def worker_environment(path_map: PathMap, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of workers; the user's PYTHONPATH follows ours."""
     return {PATHS: path_map.as_json(), "PYTHONPATH": worker_python_path(environ)}
 

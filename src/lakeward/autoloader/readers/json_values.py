@@ -220,9 +220,7 @@ class MatchRules:
     report_unknown: bool = True
 
 
-def json_value_reader(
-    dtype: DataType, formats: TextFormats, rules: MatchRules = MatchRules()
-) -> Read:  # frozen
+def json_value_reader(dtype: DataType, formats: TextFormats, rules: MatchRules) -> Read:
     """Return a function from raw JSON to (value, None), or (partial value, JSON that did not fit)."""
     name = dtype.typeName()
     if name == "string":

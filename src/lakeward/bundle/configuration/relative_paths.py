@@ -38,7 +38,7 @@ _DEPENDENCY = re.compile(r"(?P<option>-r |-e |--requirement |--editable )?(?P<pa
 _ELSEWHERE = re.compile(r"/|\$\{|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
-def make_relative_to_root(tree: Node, *, confined: bool = True) -> Node:
+def make_relative_to_root(tree: Node, *, confined: bool) -> Node:
     """Return `tree` with every path of a local file rewritten relative to the bundle's folder.
 
     Absolute paths, URLs, requirements and paths of files from Git stay. `confined`, a path of a resource that

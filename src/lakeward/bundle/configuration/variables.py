@@ -67,7 +67,7 @@ def assign_variables(
     environ: Mapping[str, str],
     overrides: Node | None,
     target: str,
-    assumed: str | None = None,
+    assumed: str | None,
 ) -> Node:
     """Return `tree` with `variables.<name>.value` set for each variable.
 

@@ -54,7 +54,7 @@ def paginate_query(
     name: str,
     *,
     default: int = 20,
-    most: int = 100,
+    most: int,
     identify: Callable[[Any], object] = _identifier,
 ) -> dict[str, Any]:
     """Return the same as `paginate`, and read no more than the page: `query` takes a limit and an offset."""

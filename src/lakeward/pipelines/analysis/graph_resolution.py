@@ -67,9 +67,9 @@ def resolve_graph(
     *,
     owner: str,
     schema_location: Callable[[Flow, int], str],
-    bind: Callable[[Flow], Flow] = lambda flow: flow,
-    resets: frozenset[Key] = frozenset(),
-    folders: tuple[Path, ...] = (),
+    bind: Callable[[Flow], Flow],
+    resets: frozenset[Key],
+    folders: tuple[Path, ...],
 ) -> ResolvedGraph:
     """Resolve all datasets of `graph`.
 
@@ -244,7 +244,7 @@ def select_datasets(
     refresh: Iterable[str],
     full_refresh: Iterable[str],
     everything: bool,
-    checkpoints: Iterable[str] = (),
+    checkpoints: Iterable[str],
 ) -> RefreshSelection:
     """Return the selection for the options of an update.
 

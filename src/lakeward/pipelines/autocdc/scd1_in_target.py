@@ -49,7 +49,7 @@ def merge_changes(
     changes: DataFrame,
     *,
     null_keys: bool,
-    key_range: str = "",
+    key_range: str,
 ) -> MergeMetrics:
     """Merge folded events, with earlier deletes, into the target; idempotent.
 

@@ -16,7 +16,7 @@ from lakeward.user_code import is_user_file
 _LOCATION = re.compile(r"(.*?):(\d+)(?::\d+)?")
 
 
-def with_source_location(error: BaseException, *, what: str, folders: tuple[Path, ...] = ()) -> PipelineError:
+def with_source_location(error: BaseException, *, what: str, folders: tuple[Path, ...]) -> PipelineError:
     """Return an error with the location in the user's files for `error`, raised while `what` was processed.
 
     The location is the innermost frame in a file below `folders`; frames of lakeward, PySpark and the

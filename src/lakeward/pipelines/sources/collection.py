@@ -164,7 +164,7 @@ _included_notebooks: list[Path] = []
 _DYNAMIC = {"importlib", "import_module", "__import__", "pkgutil", "runpy", "modules"}
 
 
-def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None = None) -> None:
+def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None) -> None:
     """Execute one source so that it declares its datasets: a notebook, SQL, or Python.
 
     The file keeps its path and line numbers (breakpoints and tracebacks work), and runs in its own folder.

@@ -32,7 +32,7 @@ class SqlExpression(str):
     __slots__ = ()
 
 
-def parse_changes(cursor: NestedTokenCursor, target: str, *, once: bool = False) -> ChangesClause:
+def parse_changes(cursor: NestedTokenCursor, target: str, *, once: bool) -> ChangesClause:
     """Parse FROM … KEYS (…) up to the end of the statement. Raises Unmatched."""
     cursor.need("FROM")
     from_snapshot = cursor.words("SNAPSHOT")

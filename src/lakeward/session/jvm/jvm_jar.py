@@ -109,7 +109,7 @@ def _text(name: str) -> str:
     return (_FOLDER / f"{name}.java").read_text(encoding="utf-8")
 
 
-def jar_path(cache: Path, versions: str, packaged: Iterable[Path] = ()) -> Path:
+def jar_path(cache: Path, versions: str, packaged: Iterable[Path]) -> Path:
     """Return the jar of these sources: in a folder of `packaged` if one has it, else its place in the cache.
 
     The name contains a hash of the sources and of `versions`, the Spark and Delta they are compiled against.

@@ -32,7 +32,7 @@ _NO_SETTINGS = ("access_control_list", "idempotency_token", "run_name")
 def create(call: ServerRequest) -> Any:
     """Create a job."""
     settings = settings_of(call.body)
-    acl = access_control_list(call, "jobs", call.body.get("access_control_list"))
+    acl = access_control_list(call, call.body.get("access_control_list"))
     job_id = call.store.number()
     job = {
         "job_id": job_id,

@@ -196,18 +196,18 @@ def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
     return [{"user_name": creator, "permission_level": level}]
 
 
-def access_control_list(call: ServerRequest, kind: str, given: Any) -> list[dict[str, Any]]:
-    """Return the list of a new job or pipeline, with its creator as the owner where it names none.
+def access_control_list(call: ServerRequest, given: Any) -> list[dict[str, Any]]:
+    """Return the list of a new job or a submitted run, with its creator as the owner where it names none.
 
     Raises ApiError for a list that the platform refuses.
     """
-    entries = _checked(kind, given)
+    entries = _checked("jobs", given)
     if not entries:
         return []
     owners = [entry for entry in entries if entry["permission_level"] == "IS_OWNER"]
     if not owners:
         return [*entries, {"user_name": call.caller, "permission_level": "IS_OWNER"}]
-    _check_owners(kind, owners)
+    _check_owners("jobs", owners)
     if _principal(owners[0])[1] != call.caller and not is_admin(call):
         raise ApiError(403, "PERMISSION_DENIED", "Only administrators give an object to another owner.")
     return entries

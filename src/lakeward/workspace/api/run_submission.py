@@ -76,7 +76,7 @@ def trigger_run(call: ServerRequest, job: Document, cause: str) -> None:
 def submit(call: ServerRequest) -> Any:
     """Start a run of tasks that belong to no job."""
     request = _request(call, "jobs/runs/submit")
-    acl = access_control_list(call, "jobs", request.get("access_control_list"))
+    acl = access_control_list(call, request.get("access_control_list"))
     settings = settings_of({**request, "name": request.get("run_name") or "Untitled"})
     if not settings.get("tasks"):
         raise invalid_parameter("The run has no tasks.")

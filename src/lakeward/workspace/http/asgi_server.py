@@ -90,7 +90,7 @@ def serve_until_stopped(
     application: Starlette,
     listener: socket.socket,
     ready: Callable[[], None],
-    stopping: Callable[[], None] = lambda: None,
+    stopping: Callable[[], None],
 ) -> None:
     """Serve on `listener` until Ctrl-C or SIGTERM; `stopping` is called before connections are closed."""
     config = uvicorn.Config(
@@ -110,7 +110,7 @@ def serve_until_stopped(
 class TimedProtocol(H11Protocol):
     """One connection. A head has `head_seconds` from its first byte, a body `body_seconds` between its parts.
 
-    Above `most_connections` the connection that was idle longest is closed for each new one.
+    Above the maximum the connection that was idle longest is closed for each new one.
     """
 
     head_seconds: ClassVar[float] = 20.0

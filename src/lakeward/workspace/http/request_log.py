@@ -16,8 +16,8 @@ _MOST_BYTES = 10 * 2**20
 class RequestLog:
     """Appends to `file`; at 10 MB it becomes `file.1`, and a new one begins."""
 
-    def __init__(self, file: Path, *, most: int = _MOST_BYTES) -> None:
-        self._file, self._most = file, most
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self._lock = threading.Lock()
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._stream = self._opened()
@@ -30,7 +30,7 @@ class RequestLog:
             try:
                 self._stream.write(line.encode(errors="backslashreplace"))
                 self._stream.flush()
-                if self._stream.tell() > self._most:
+                if self._stream.tell() > _MOST_BYTES:
                     self._stream.close()
                     with suppress(OSError):  # a log that cannot be moved grows
                         self._file.replace(self._file.with_name(f"{self._file.name}.1"))
