@@ -172,39 +172,23 @@ runtime_option: Decorator = click.option(
     help="Databricks runtime, as 16.4 or serverless; the bundle's, the project's or the newest without it.",
 )
 
-environment_options: Decorator = together(
-    click.option(
-        "--with",
-        "added",
-        multiple=True,
-        metavar="PKG",
-        help="Install this package into the repository's environment, too.",
-    ),
-    click.option(
-        "--without",
-        "excluded",
-        multiple=True,
-        metavar="PKG",
-        help="Leave this package out of the repository's environment.",
-    ),
-)
+
+def _environment_options(*, expose_value: bool) -> Decorator:
+    texts = {
+        ("--with", "added"): "Install this package into the repository's environment, too.",
+        ("--without", "excluded"): "Leave this package out of the repository's environment.",
+    }
+    return together(
+        *(
+            click.option(*names, multiple=True, expose_value=expose_value, metavar="PKG", help=text)
+            for names, text in texts.items()
+        )
+    )
+
+
+environment_options = _environment_options(expose_value=True)
 """The command gets `added` and `excluded`, tuples of requirements and of package names."""
-entered_environment_options: Decorator = together(
-    click.option(
-        "--with",
-        multiple=True,
-        expose_value=False,
-        metavar="PKG",
-        help="Install this package into the repository's environment, too.",
-    ),
-    click.option(
-        "--without",
-        multiple=True,
-        expose_value=False,
-        metavar="PKG",
-        help="Leave this package out of the repository's environment.",
-    ),
-)
+entered_environment_options = _environment_options(expose_value=False)
 """The same for commands that run inside the environment: `repository` has read the values before."""
 
 cold_option: Decorator = click.option(
