@@ -19,7 +19,7 @@ from lakeward.autoloader.discovery.file_listing import (
     Globber,
     session_file_names,
 )
-from lakeward.autoloader.options.option_values import Options, evolution_mode
+from lakeward.autoloader.options.option_values import Options, evolution_mode, has_fixed_schema
 from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister, handoff_directory
 from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import java_session
@@ -236,32 +236,18 @@ class FileSource:
 
         Raises CloudFilesError if nothing can be inferred.
         """
-        from pyspark.sql.types import StructType
-
-        from lakeward.autoloader.options.option_values import has_fixed_schema, require_format_options
         from lakeward.autoloader.schema.schema_resolution import (
             ResolvedSchema,
             apply_hints_option,
-            fixed_schema,
-            infer_partition_schema,
-            infer_schema,
+            infer_version,
         )
 
-        require_format_options(self.options)
+        version = infer_version(
+            self.options, self.lister, files, lambda: files if of is None else of, is_batch=True
+        )
         if has_fixed_schema(self.options):
-            partitions = infer_partition_schema(self._below(files), self.options, None)
-            return ResolvedSchema(fixed_schema(self.options), partitions, "none", None)
-        if not files:
-            raise CloudFilesError(
-                "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE",
-                f"Cannot infer schema when the input path {self.display_path} is empty.",
-                next_step="Add files, or set the columns with `schema`.",
-            )
-        partitions = infer_partition_schema(self._below(files), self.options, None)
-        data = infer_schema(list(files if of is None else of), self.options, also_orc=True)
-        own = StructType([field for field in data.fields if field.name not in partitions.names])
-        data, partitions = apply_hints_option(self.options, (own, partitions))
-        return ResolvedSchema(data, partitions, "rescue", None)
+            return ResolvedSchema(*version, "none", None)
+        return ResolvedSchema(*apply_hints_option(self.options, version), "rescue", None)
 
     def match_columns(
         self, files: Sequence[FileStatus], schema: StructType, rescue: Rescue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -225,13 +225,33 @@ def _resolve_user_schema(
 
 
 def _infer_version(spark: SparkSession, options: Options, lister: FileLister) -> SchemaVersion:
-    from pyspark.sql.types import StructType
-
-    require_format_options(options)
     try:
         files: list[FileStatus] = lister.list_new(lambda _: False)
     except FileNotFoundError:
         files = []
+
+    def sample() -> list[FileStatus]:
+        max_files = parse_int(str(spark.conf.get(f"{_SAMPLE}.numFiles", "1000")))
+        max_bytes = parse_bytes(str(spark.conf.get(f"{_SAMPLE}.numBytes", "50gb")))
+        return sample_files(files, max_files=max_files, max_bytes=max_bytes)
+
+    return infer_version(options, lister, files, sample, is_batch=False)
+
+
+def infer_version(
+    options: Options,
+    lister: FileLister,
+    files: Sequence[FileStatus],
+    sample: Callable[[], Sequence[FileStatus]],
+    *,
+    is_batch: bool,
+) -> SchemaVersion:
+    """Infer the partition columns of `files`, and their data columns from those that `sample` returns.
+
+    In a batch ORC files are read, too, and a column that files and paths have is that of the paths. Raises
+    CloudFilesError if nothing can be inferred.
+    """
+    require_format_options(options)
     root = lister.names.key(lister.root)
     partitions = infer_partition_schema([status.key[len(root) :] for status in files], options, None)
     if has_fixed_schema(options):
@@ -240,12 +260,13 @@ def _infer_version(spark: SparkSession, options: Options, lister: FileLister) ->
         raise CloudFilesError(
             "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE",
             f"Cannot infer schema when the input path {lister.names.key(lister.source)} is empty.",
-            next_step="Start the stream after files have arrived, or set a schema with .schema(…).",
+            next_step="Add files, or set the columns with `schema`."
+            if is_batch
+            else "Start the stream after files have arrived, or set a schema with .schema(…).",
         )
-    max_files = parse_int(str(spark.conf.get(f"{_SAMPLE}.numFiles", "1000")))
-    max_bytes = parse_bytes(str(spark.conf.get(f"{_SAMPLE}.numBytes", "50gb")))
-    data = infer_schema(sample_files(files, max_files=max_files, max_bytes=max_bytes), options)
-    _reject_duplicate_columns(options, data, partitions)
+    data = infer_schema(list(sample()), options, also_orc=is_batch)
+    if not is_batch:
+        _reject_duplicate_columns(options, data, partitions)
     return StructType([field for field in data.fields if field.name not in partitions.names]), partitions
 
 
