@@ -14,6 +14,7 @@ from lakeward.check.python_versions import python_needed
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
 from lakeward.notebooks import Notebook, install_commands, parse, pip_commands
+from lakeward.quoting import quote_name
 
 
 class Unreadable(Exception):
@@ -158,6 +159,9 @@ def _notebook(content: bytes, scanner: Scanner) -> None:
     broken: tuple[int, Unreadable] | None = None
     if notebook is not None:
         _environment(notebook, scanner)
+        if notebook.default_schema:
+            kind = "SCHEMA" if len(notebook.default_schema) > 1 else "CATALOG"
+            scan_sql(Text(f"USE {kind} {quote_name(notebook.default_schema)}", 1, 1), scanner)
     for cell in notebooks.cells_of(notebook) if notebook is not None else ():
         scanner.cell = cell.number
         try:

@@ -1,8 +1,9 @@
-"""Parses `.ipynb` files."""
+"""Parses `.ipynb` files: notebooks, and queries of the SQL editor (`.dbquery.ipynb`)."""
 
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 from typing import Any
 
 from lakeward.notebooks.ipython_syntax import read_cell
@@ -25,6 +26,7 @@ def parse_ipynb(content: bytes) -> Notebook:
             for number, cell in enumerate(notebook["cells"], start=1)
         ]
         dependencies = dependencies_of_metadata(about)
+        default_schema = _default_schema(about)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"this is not a notebook: {error!r}") from None
     cells = [
@@ -32,7 +34,19 @@ def parse_ipynb(content: bytes) -> Notebook:
         for number, kind, source, title in raw
         if kind in ("code", "markdown")
     ]
-    return Notebook(language, "ipynb", tuple(cells), dependencies)
+    return Notebook(language, "ipynb", tuple(cells), dependencies, default_schema)
+
+
+def _default_schema(about: dict[str, Any]) -> tuple[str, ...]:
+    """Return the catalog and the schema that are selected for a query (`.dbquery.ipynb`).
+
+    A schema without a catalog is one of the current catalog, whose name the file lacks: it is not returned.
+    """
+    options = about
+    for key in ("application/vnd.databricks.v1+notebook", "notebookMetadata", "sqlQueryOptions"):
+        options = options.get(key) or {}
+    names = (options.get("catalog"), options.get("schema"))
+    return tuple(str(name) for name in takewhile(bool, names))
 
 
 def _title(cell: dict[str, Any]) -> str:

@@ -34,12 +34,14 @@ class Notebook:
     """The cells in their order. `language` is that of cells without a magic.
 
     `dependencies` are the packages of the notebook's environment, as lines of a requirements file.
+    `default_schema` is what a query of the SQL editor begins with: a catalog, or a catalog and a schema.
     """
 
     language: str
     form: Literal["source", "ipynb"]
     cells: tuple[Cell, ...]
     dependencies: tuple[str, ...] = ()
+    default_schema: tuple[str, ...] = ()
 
     def file_of(self, cell: Cell, file: str) -> str:
         """Return the cell's file name in tracebacks: its file, in an `.ipynb` with its number."""

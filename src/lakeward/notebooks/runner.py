@@ -112,7 +112,9 @@ class _Run:
             MAGIC: lambda name, text: self._magic(name, text, 1),
         }
         self.first_names = dict(self.namespace)
-        self.sql_cells = SqlCells(spark, self.environment, self.namespace, self.display)
+        self.sql_cells = SqlCells(
+            spark, self.environment, self.namespace, self.display, notebook.default_schema
+        )
 
     def run(self) -> NotebookRun:
         began = time.monotonic()

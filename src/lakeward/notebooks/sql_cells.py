@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import Environment
-from lakeward.quoting import quote_string
+from lakeward.quoting import quote_name, quote_string
 from lakeward.sql import TokenCursor, Unmatched, fill_parameters, spans, tokenize
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _BARE = re.compile(r"\$([A-Za-z_]\w*)")
 _ARGUMENT = re.compile(r"""getArgument\(\s*(['"])(\w+)\1\s*\)""", re.IGNORECASE)
 
 _KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
+
+_CONTAINERS = frozenset(("CATALOG", "SCHEMA", "DATABASE"))
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,11 @@ def widget_statement(text: str) -> Widget | Removal | None:
 
 
 class SqlCells:
-    """Runs SQL cells with the notebook's widgets."""
+    """Runs SQL cells with the notebook's widgets.
+
+    `default_schema` becomes the current schema before the first statement. While it is missing, statements
+    that create catalogs and schemas are run without it; others fail.
+    """
 
     def __init__(
         self,
@@ -98,9 +104,11 @@ class SqlCells:
         environment: Environment,
         namespace: dict[str, Any],
         display: Callable[[Any], None],
+        default_schema: tuple[str, ...] = (),
     ) -> None:
         self.spark, self.environment = spark, environment
         self.namespace, self.display = namespace, display
+        self.default_schema = default_schema
 
     def run(self, source: str, line: int) -> None:
         """Run a cell. Errors of Spark propagate, with lines of the user's file."""
@@ -110,6 +118,7 @@ class SqlCells:
             done += 1
             wanted = widget_statement(statement)
             if wanted is None:
+                self._enter_schema(statement)
                 last = self.spark.sql(statement)
                 continue
             self._widget(wanted)
@@ -121,6 +130,25 @@ class SqlCells:
         if last is not None and last.columns:
             self.namespace["_sqldf"] = last
             self.display(last)
+
+    def _enter_schema(self, statement: str) -> None:
+        """Make `default_schema` the current one, unless `statement` may create or replace it."""
+        if not self.default_schema:
+            return
+        from pyspark.errors import PySparkException
+
+        words = [token.word for token in (tokenize(statement) or ())[:2]]
+        selects = words[:1] == ["USE"]
+        kind = "SCHEMA" if len(self.default_schema) > 1 else "CATALOG"
+        try:
+            self.spark.sql(f"USE {kind} {quote_name(self.default_schema)}")
+        except PySparkException:
+            if selects:
+                self.default_schema = ()
+            elif not (words[:1] in (["CREATE"], ["DROP"]) and _CONTAINERS.intersection(words[1:])):
+                raise
+        else:
+            self.default_schema = ()
 
     @property
     def _widgets(self) -> dict[str, str]:
