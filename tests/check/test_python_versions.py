@@ -14,6 +14,11 @@ SYNTAX = {
     "backslash": ("""x = f"{'\\n'.join(rows)}"\n""", (3, 12)),
     "same quotes": ("""x = f"{d["a"]}"\n""", (3, 12)),
     "same quotes in brackets": ("""x = (f"{d["a"]}"\n)\n""", (3, 12)),
+    "escaped quotes": ("""x = f"v = '{s.replace("'", "\\'")}'"\n""", (3, 12)),
+    "generator": ("""x = f"{', '.join(f'{n["a"]}' for n in rows)}"\n""", (3, 12)),
+    "lines": ("""x = f"a {\n    s\n} b"\n""", (3, 12)),
+    "comment": ("""x = f'''{\n  s  # why\n}'''\n""", (3, 12)),
+    "specification": ("""x = f"{s:{w["a"]}}"\n""", (3, 12)),
     "type alias": ("type X = int\n", (3, 12)),
     "generic function": ("def f[T](x: T) -> T:\n    return x\n", (3, 12)),
     "generic class": ("class A[T]:\n    pass\n", (3, 12)),
@@ -60,3 +65,21 @@ def test_an_error_in_every_python_stays_an_error(text: str, form: str, tmp_path:
     write(tmp_path, form, text)
     report = check(tmp_path, profile="19.3", environ={})
     assert len(report.unread) == 1 and report.findings == ()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
+def test_code_around_a_newer_f_string_is_looked_at(form: str, tmp_path: Path) -> None:
+    write(tmp_path, form, """x = f"{d["a"]}"\ndf.rdd\n""")
+    report = check(tmp_path, profile="16.4", environ={})
+    places = {each.construct: (each.place.line, each.place.column) for each in report.findings}
+    line = 3 if form == "n.py" else 2
+    assert places["DataFrame.rdd"] == (line, 4)
+    cures = [each.cure for each in report.findings if each.construct == "Python 3.12 syntax"]
+    assert len(cures) == 1 and "not looked at" not in cures[0]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
+def test_an_error_behind_a_newer_f_string_stays_an_error(tmp_path: Path) -> None:
+    write(tmp_path, "f.py", """x = f"{d["a"]}"\ny = = 2\n""")
+    assert len(check(tmp_path, profile="16.4", environ={}).unread) == 1

@@ -99,11 +99,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Unread:
-    """A file that could not be read, and why; `python` is the version whose grammar the file seems to use."""
+    """A file that could not be read, and why.
+
+    `python` is the version whose grammar the file seems to use; `is_scanned` if its uses were found anyway.
+    """
 
     place: Place
     reason: str
     python: tuple[int, int] | None = None
+    is_scanned: bool = False
 
 
 @dataclass(frozen=True)

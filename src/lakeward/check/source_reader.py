@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable
 
 from lakeward.check import notebooks
 from lakeward.check.code.scan import Scanner
 from lakeward.check.files import LARGEST, SourceFile
 from lakeward.check.model import Place, Unread, Use
-from lakeward.check.python_versions import python_needed
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
 from lakeward.notebooks import Notebook, install_commands, parse, pip_commands
+from lakeward.python_grammar import Version, older_source, parse_quietly, python_needed
 from lakeward.quoting import quote_name
 
 
 class Unreadable(Exception):
-    """A file that cannot be read, at a line if one is known; `python` is the version that may read it."""
+    """A file that cannot be read, at a line if one is known.
+
+    `python` is the version that may read it; `is_scanned` if the code was read without that syntax.
+    """
 
     def __init__(
-        self, reason: str, line: int = 0, column: int = 0, python: tuple[int, int] | None = None
+        self,
+        reason: str,
+        line: int = 0,
+        column: int = 0,
+        python: Version | None = None,
+        is_scanned: bool = False,
     ) -> None:
         super().__init__(reason)
-        self.line, self.column, self.python = line, column, python
+        self.line, self.column, self.python, self.is_scanned = line, column, python, is_scanned
 
 
 def content_of(file: SourceFile) -> bytes:
@@ -54,7 +61,8 @@ def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
             _installed(file, scanner)
             scanner.cell = cell
     except Unreadable as error:
-        unread = Unread(Place(file.name, scanner.cell, error.line, error.column), str(error), error.python)
+        place = Place(file.name, scanner.cell, error.line, error.column)
+        unread = Unread(place, str(error), error.python, error.is_scanned)
     return scanner.uses, unread
 
 
@@ -99,7 +107,7 @@ def _python(content: bytes, scanner: Scanner) -> None:
         _source_notebook(notebook, scanner)
         return
     try:
-        scanner.scan(_parsed(content))
+        _scan_python(content, 1, scanner)
     except Unreadable as error:
         raise _with_magic(error, content) from None
 
@@ -148,7 +156,7 @@ def _source_notebook(notebook: Notebook, scanner: Scanner) -> None:
             _cell(cell, scanner)
         except Unreadable as error:
             broken = broken or Unreadable(
-                f"cell {cell.number}: {error}", error.line, error.column, error.python
+                f"cell {cell.number}: {error}", error.line, error.column, error.python, error.is_scanned
             )
     if broken is not None:
         raise broken
@@ -186,7 +194,7 @@ def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:
         except ValueError as error:
             raise Unreadable(f"it is not SQL: {error}", cell.text.line, cell.text.column) from None
     elif cell.language == "python":
-        scanner.scan(_parsed(cell.text.value, cell.text.line))
+        _scan_python(cell.text.value, cell.text.line, scanner)
     else:
         language, text = cell.language, cell.text.value
         packages = pip_commands(text) if language == "sh" else None
@@ -199,21 +207,39 @@ def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:
         scanner.emit("magic", language, cell.text.line, cell.text.column)
 
 
-def _parsed(source: str | bytes, line: int = 1) -> ast.Module:
-    """Parse Python that starts at `line` of its file."""
+def _scan_python(source: str | bytes, line: int, scanner: Scanner) -> None:
+    """Scan Python that starts at `line` of its file; raise Unreadable, after the scan where possible."""
+    unreadable = None
     try:
-        with warnings.catch_warnings():
-            # Invalid escapes are not a subject of this check.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+        tree = parse_quietly(source)
     except SyntaxError as error:
         number = error.lineno or 0
         needed = python_needed(source, error)
-        reason = f"Python cannot read it: {error.msg}"
-        raise Unreadable(reason, number and number + line - 1, error.offset or 0, needed) from None
+        older = _older_tree(source) if needed is not None else None
+        unreadable = Unreadable(
+            f"Python cannot read it: {error.msg}",
+            number and number + line - 1,
+            error.offset or 0,
+            needed,
+            older is not None,
+        )
+        if older is None:
+            raise unreadable from None
+        tree = older
     except (ValueError, RecursionError, MemoryError) as error:
         raise Unreadable(f"Python cannot read it: {error}") from None
-    return ast.increment_lineno(tree, line - 1) if line > 1 else tree
+    scanner.scan(ast.increment_lineno(tree, line - 1) if line > 1 else tree)
+    if unreadable is not None:
+        raise unreadable
+
+
+def _older_tree(source: str | bytes) -> ast.Module | None:
+    """Parse the source without the f-strings of Python 3.12; None if this Python still cannot read it."""
+    older = older_source(source.decode("utf-8", "replace") if isinstance(source, bytes) else source)
+    try:
+        return parse_quietly(older) if older is not None else None
+    except SyntaxError:
+        return None
 
 
 _READERS: dict[str, Callable[[bytes, Scanner], None]] = {

@@ -31,6 +31,7 @@ from lakeward.jobs.task_process import (
 from lakeward.jobs.tasks import notebook, pipeline, sql, user_code
 from lakeward.jobs.tasks.user_code import Action, Context, Prepare
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
+from lakeward.python_grammar import newer_python_hint
 from lakeward.session import dbfs_paths, is_lost, jvm_lost, keep_interrupts
 from lakeward.streaming import watching
 from lakeward.suggestions import unknown_name_hint
@@ -217,7 +218,8 @@ def attempt_error(error: BaseException, root: Path) -> str:
     if isinstance(error, SystemExit):
         text = f"SystemExit: {error.code}"
     elif isinstance(error, SyntaxError):
-        text = f"{type(error).__name__}: {error.msg}"
+        hint = newer_python_hint(error)
+        text = f"{type(error).__name__}: {error.msg}{'. ' if hint else ''}{hint}"
     else:
         text = str(describe_error(error))
     text = redacted(text)  # before the text is truncated, possibly within a secret

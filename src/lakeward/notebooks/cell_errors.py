@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from lakeward.error_formatting import describe_error
+from lakeward.python_grammar import newer_python_hint
 from lakeward.user_code import is_user_file
 
 _LINE = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
@@ -45,7 +46,9 @@ def explain_error(
     if isinstance(error, SyntaxError) and error.filename:
         text = (error.text or "").strip()
         place = f"{error.filename}:{error.lineno or line}"
-        return CellError(cell, "SyntaxError", error.msg, place, (text,) if text else ())
+        hint = newer_python_hint(error)
+        message = f"{error.msg}\n{hint}" if hint else error.msg
+        return CellError(cell, "SyntaxError", message, place, (text,) if text else ())
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

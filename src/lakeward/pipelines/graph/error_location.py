@@ -10,6 +10,7 @@ from pathlib import Path
 from lakeward.dbutils import redacted
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError, PipelineError
+from lakeward.python_grammar import newer_python_hint
 from lakeward.session import is_disk_full, message_of
 from lakeward.user_code import is_user_file
 
@@ -36,7 +37,9 @@ def with_source_location(error: BaseException, *, what: str, folders: tuple[Path
         text = (error.text or "").strip("\n")
         line = f"{error.filename}:{error.lineno}"
         shown = f"\n    {text.strip()}" if text.strip() else ""
-        return PipelineError("PIPELINE_SOURCE_SYNTAX_ERROR", f"{line}: {error.msg}.{shown}")
+        hint = newer_python_hint(error)
+        hint = f" {hint}" if hint else ""
+        return PipelineError("PIPELINE_SOURCE_SYNTAX_ERROR", f"{line}: {error.msg}.{hint}{shown}")
     where, text = _user_location(error, folders), error_message(error)
     if hasattr(error, "user_location"):
         # The line of the user's file is shown; Spark would repeat the statement.
