@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,17 @@ def test_a_limit_of_serverless_blocks_only_where_compute_is_serverless(look: Loo
 def test_pins_are_read_from_every_kind_of_file(look: Look, name: str, text: str) -> None:
     found = look({name: text})
     assert list(found.verdicts().values()) == ["differs"] and "pyspark" in found.report.findings[0].construct
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_requirements_file_may_have_any_unicode_encoding(encoding: str, tmp_path: Path) -> None:
+    mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
+    text = "pyspark==3.5.0\r\nsurely-absent==1\r\n"
+    (tmp_path / "requirements.txt").write_bytes(mark + text.encode(encoding))
+    (tmp_path / "job.py").write_text("import surely_absent")
+    report = check(tmp_path, environ={})
+    assert report.unread == ()
+    assert [each.construct for each in report.findings] == ["package pyspark==3.5.0"]
 
 
 def test_what_lakeward_test_leaves_out_is_reported_in_its_own_words(look: Look) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from lakeward.check import check
 from lakeward.databricks_shims.defaults import DEFAULTS, defaults
 from lakeward.session.runtimes.profiles import PROFILES
 
@@ -32,3 +35,24 @@ def test_serverless_has_no_cluster_to_tell_of() -> None:
 def test_a_key_is_declared_once() -> None:
     keys = [row.key for row in DEFAULTS]
     assert len(set(keys)) == len(keys)
+
+
+TOKENS = "com.databricks.backend.daemon.data.client.adl."
+READ_WITHOUT_A_DEFAULT = {
+    "spark.databricks.service.client.enabled": "false",
+    "spark.databricks.passthrough.adls.tokenProviderClassName": TOKENS + "AdlCredentialContextTokenProvider",
+    "spark.databricks.passthrough.adls.gen2.tokenProviderClassName": TOKENS
+    + "AdlGen2CredentialContextTokenProvider",
+}
+
+
+@pytest.mark.parametrize("profile", [profile for profile in PROFILES if profile != "serverless"])
+def test_helpers_of_the_guides_read_settings_that_have_a_value(profile: str) -> None:
+    found = defaults(profile, "ada")
+    assert {key: found.get(key) for key in READ_WITHOUT_A_DEFAULT} == READ_WITHOUT_A_DEFAULT
+
+
+def test_check_accepts_them(tmp_path: Path) -> None:
+    lines = [f'spark.conf.get("{key}")\n' for key in READ_WITHOUT_A_DEFAULT]
+    (tmp_path / "mounts.py").write_text("# Databricks notebook source\n" + "".join(lines))
+    assert check(tmp_path, profile="16.4", environ={}).of("refused") == ()

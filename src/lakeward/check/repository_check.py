@@ -22,6 +22,7 @@ from lakeward.check.requirements import requirements_in
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
 from lakeward.check.verdicts import judged, knowledge_with, map_with
+from lakeward.environments import decoded_text
 from lakeward.errors import ConfigurationError, LakewardError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _declaring_texts(files: list[SourceFile]) -> list[str]:
     for path in sorted(paths):
         with suppress(OSError):
             if path.stat().st_size <= _LARGEST_DECLARATION:
-                texts.append(path.read_text(encoding="utf-8", errors="replace"))
+                texts.append(decoded_text(path.read_bytes(), errors="replace"))
     return texts
 
 

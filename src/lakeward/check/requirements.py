@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakeward.check.model import Place, Use
+from lakeward.environments import decoded_text
 from lakeward.toml_parser import tomllib
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\])?\s*\(?([^;#)@]*)")
@@ -15,7 +16,7 @@ _POETRY = re.compile(r"^(\^|~(?!=))\s*(\d+)(?:\.(\d+))?")
 
 def requirements_in(name: str, content: bytes) -> Iterator[Use]:
     """Yield the requirements of one file. Raises ValueError for one that cannot be read."""
-    source = content.decode("utf-8-sig")
+    source = decoded_text(content)
     if not name.endswith(".toml"):
         for number, line in enumerate(source.splitlines(), start=1):
             yield from _one(line, Place(name, 0, number, 1))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _TAGS = "spark.databricks.clusterUsageTags."
 _LOCAL = "lakeward-local"
+_TOKENS = "com.databricks.backend.daemon.data.client.adl."
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,21 @@ DEFAULTS: tuple[Default, ...] = (
         serverless=True,
     ),
     Default("spark.databricks.passthrough.enabled", "false", "credential passthrough"),
+    # Mounts with credential passthrough read these, which every cluster of Azure has:
+    # https://learn.microsoft.com/azure/databricks/archive/credential-passthrough/adls-passthrough
+    Default(
+        "spark.databricks.passthrough.adls.tokenProviderClassName",
+        _TOKENS + "AdlCredentialContextTokenProvider",
+        "token provider of mounts with credential passthrough",
+    ),
+    Default(
+        "spark.databricks.passthrough.adls.gen2.tokenProviderClassName",
+        _TOKENS + "AdlGen2CredentialContextTokenProvider",
+        "token provider of mounts with credential passthrough",
+    ),
+    # Code for Databricks Connect of runtimes before 13 takes dbutils from `DBUtils(spark)` if it is true, else
+    # from IPython: https://docs.databricks.com/aws/en/archive/dev-tools/dbconnect-legacy
+    Default("spark.databricks.service.client.enabled", "false", "true outside of the cluster"),
     Default("spark.databricks.io.cache.enabled", "false", "the disk cache"),
     Default("spark.databricks.delta.preview.enabled", "true", "Delta Lake"),
     Default(_TAGS + "clusterId", _LOCAL, "id of the cluster"),

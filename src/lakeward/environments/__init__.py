@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lakeward.environments.provided_packages import STAND_INS
     from lakeward.environments.runtime import pinned_by
     from lakeward.environments.sources import requirements_of_project
+    from lakeward.environments.sources.reading import decoded_text
     from lakeward.environments.wheel_building import build_wheel
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "build_wheel",
     "clash",
     "cure",
+    "decoded_text",
     "forget_replaced",
     "importable",
     "lacking",

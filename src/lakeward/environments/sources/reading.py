@@ -18,12 +18,16 @@ from lakeward.toml_parser import tomllib
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
+def decoded_text(content: bytes, *, errors: str = "strict") -> str:
+    """Return the text of a file in any Unicode encoding. Raises UnicodeDecodeError, unless `errors` replaces."""
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    return content.decode(encoding, errors)
+
+
 def text_of(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
     """Return the text of `file`, whatever Unicode encoding it has. Raises ConfigurationError."""
     try:
-        content = file.read_bytes()
-        encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
-        return content.decode(encoding)
+        return decoded_text(file.read_bytes())
     except UnicodeDecodeError:
         raise ConfigurationError(condition, f"{file} is not UTF-8.", next_step="Save it as UTF-8.") from None
     except OSError as error:
