@@ -19,7 +19,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 def decoded_text(content: bytes, *, errors: str = "strict") -> str:
-    """Return the text of a file in any Unicode encoding. Raises UnicodeDecodeError, unless `errors` replaces."""
+    """Return the text of a file in any Unicode encoding. Raises UnicodeDecodeError, as `errors` decides."""
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
     return content.decode(encoding, errors)
 
