@@ -153,3 +153,26 @@ def test_a_long_chain_and_a_deep_sum_are_read(look: Look) -> None:
     chain = "df = spark.table('t')" + ".withColumn('a', b)" * 300 + ".cache()\n"
     deep = "x = " + " + ".join(["'a'"] * 300) + "\n"
     assert look(chain + deep).one("DataFrame.cache").place.line == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class W:\n  dbutils = dbutils.widgets\n  def get(self, name):\n    return self.dbutils.get(name)\n",
+        "class W:\n    def clear(self):\n        self.dbutils.removeAll()\n",
+        "config.dbutils.text('a', 'b')\n",
+    ],
+)
+def test_an_attribute_dbutils_may_hold_something_else(look: Look, code: str) -> None:
+    assert look(code).of("refused") == []
+
+
+@pytest.mark.parametrize("code", ["dbutils.removeAll()\n", "w.dbutils.a()\n", "dbutils.fs.lss('/')\n"])
+def test_a_function_that_dbutils_lacks_is_refused(look: Look, code: str) -> None:
+    head = "from databricks.sdk import WorkspaceClient\nw = WorkspaceClient()\n"
+    assert len(look(head + code).of("refused")) == 1
+
+
+def test_functions_of_an_attribute_dbutils_are_known(look: Look) -> None:
+    found = look("class W:\n    def get(self):\n        return self.dbutils.widgets.get('a')\n")
+    assert found.of("runs_with_lakeward") == ["dbutils.widgets.get"]

@@ -176,6 +176,25 @@ def test_bounds_of_a_repository_that_exclude_each_other_are_named() -> None:
         choose(requested, BOUND, uv=None, environ={"PATH": ""}, here=HERE)
 
 
+@pytest.mark.parametrize("other", ["==3.10.*", "<3.11", "~=3.10.4"])
+@pytest.mark.parametrize("further", ["environment.yml python", "Pipfile python_version"])
+def test_a_further_file_that_excludes_the_first_one_is_not_used(other: str, further: str) -> None:
+    first = PythonWanted(SpecifierSet(">=3.11,<4.0"), "pyproject.toml requires-python")
+    kept, relaxed = relax_bounds((first, PythonWanted(SpecifierSet(other), further)), BOUND)
+    assert kept == (first,)
+    (sentence,) = relaxed
+    assert f"({further}) is not used: " in sentence and sentence.endswith(
+        "(pyproject.toml requires-python) excludes it"
+    )
+    assert choose(kept, BOUND, uv=None, environ={"PATH": ""}, here=HERE) == HERE
+
+
+def test_a_further_file_that_agrees_is_used() -> None:
+    first = PythonWanted(SpecifierSet(">=3.11,<4.0"), "pyproject.toml requires-python")
+    second = PythonWanted(SpecifierSet("==3.11.*"), "environment.yml python")
+    assert relax_bounds((first, second), BOUND) == ((first, second), ())
+
+
 def test_everything_is_tried_first_then_without_the_lock_then_without_other_extras(tmp_path: Path) -> None:
     found = Found(
         (

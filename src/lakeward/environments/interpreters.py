@@ -33,15 +33,29 @@ class Interpreter:
 def relax_bounds(
     requested: Iterable[PythonWanted], own: SpecifierSet
 ) -> tuple[tuple[PythonWanted, ...], tuple[str, ...]]:
-    """Return the bounds that a Python of `own` can satisfy, and a sentence for each of the others."""
+    """Return the bounds that a Python of `own` can satisfy, and a sentence for each of the others.
+
+    Of the bounds of several files that exclude each other, those that come first are kept: the files of a
+    project are in the order of their weight.
+    """
     kept: list[PythonWanted] = []
     relaxed: list[str] = []
+    together = own
     for each in requested:
-        if compatible(_by_minor(each.specifier), own):
+        bound = _by_minor(each.specifier)
+        if not compatible(bound, own):
+            relaxed.append(f"Python {each.specifier} ({each.origin}) became {own}: lakeward needs that")
+        elif compatible(bound, together) or all(_same_file(each, other) for other in kept):
+            together &= bound
             kept.append(each)
         else:
-            relaxed.append(f"Python {each.specifier} ({each.origin}) became {own}: lakeward needs that")
+            named = " and ".join(f"{other.specifier} ({other.origin})" for other in kept)
+            relaxed.append(f"Python {each.specifier} ({each.origin}) is not used: {named} excludes it")
     return tuple(kept), tuple(relaxed)
+
+
+def _same_file(one: PythonWanted, other: PythonWanted) -> bool:
+    return one.origin.partition(" ")[0] == other.origin.partition(" ")[0]
 
 
 def choose(

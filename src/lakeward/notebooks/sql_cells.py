@@ -9,11 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import Environment
+from lakeward.errors import NotebookError
 from lakeward.quoting import quote_name, quote_string
-from lakeward.sql import TokenCursor, Unmatched, fill_parameters, spans, tokenize
+from lakeward.sql import TokenCursor, Unmatched, fill_parameters, parameter_markers, spans, tokenize
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 _BRACED = re.compile(r"\$\{([^}$\s]+)\}")
@@ -23,6 +24,13 @@ _BARE = re.compile(r"\$([A-Za-z_]\w*)")
 _ARGUMENT = re.compile(r"""getArgument\(\s*(['"])(\w+)\1\s*\)""", re.IGNORECASE)
 
 _KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
+
+# In the clause IDENTIFIER, Spark takes a parameter without a value for an expression, or its colon for an error.
+_UNBOUND = re.compile(
+    r"UNBOUND_SQL_PARAMETER|NOT_A_CONSTANT_STRING.*namedparameter\(\)"
+    r"|PARSE_SYNTAX_ERROR.*near '(?:IDENTIFIER|[:(])'",
+    re.DOTALL,
+)
 
 _CONTAINERS = frozenset(("CATALOG", "SCHEMA", "DATABASE"))
 
@@ -119,7 +127,7 @@ class SqlCells:
             wanted = widget_statement(statement)
             if wanted is None:
                 self._enter_schema(statement)
-                last = self.spark.sql(statement)
+                last = self._sql(statement)
                 continue
             self._widget(wanted)
             last = None
@@ -130,6 +138,25 @@ class SqlCells:
         if last is not None and last.columns:
             self.namespace["_sqldf"] = last
             self.display(last)
+
+    def _sql(self, statement: str) -> DataFrame:
+        """Run a statement; an error about a parameter names those without a widget."""
+        from pyspark.errors import PySparkException
+
+        try:
+            return self.spark.sql(statement)
+        except PySparkException as error:
+            found = parameter_markers(tokenize(statement) or ())
+            names = list(dict.fromkeys(marker.name for marker in found if marker.name))
+            if not names or not _UNBOUND.search(str(error)):
+                raise
+            listed = ", ".join(f":{name}" for name in names)
+            values = " ".join(f"--param {name}=…" for name in names)
+            raise NotebookError(
+                "UNBOUND_SQL_PARAMETER",
+                f"The cell reads {listed}, and the notebook has no widget of the name.",
+                next_step=f"Give values with {values} or the parameters of the task, or declare widgets.",
+            ) from error
 
     def _enter_schema(self, statement: str) -> None:
         """Make `default_schema` the current one, unless `statement` may create or replace it."""

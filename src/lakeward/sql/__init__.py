@@ -34,7 +34,7 @@ from lakeward.sql.constructs.materialized_views import (
     RefreshStandaloneTable,
 )
 from lakeward.sql.constructs.tables import TrimLoadHistory
-from lakeward.sql.parameters import fill_parameters
+from lakeward.sql.parameters import fill_parameters, parameter_markers
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
 from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
@@ -91,6 +91,7 @@ __all__ = [
     "find_standalone_table",
     "install",
     "is_complete",
+    "parameter_markers",
     "register_function",
     "register_handler",
     "rewrite",

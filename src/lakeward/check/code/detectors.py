@@ -92,7 +92,10 @@ def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sin
         sink.emit("builtin", root.id, root.lineno, root.col_offset + 1, detail)
     if "dbutils" in kinds:
         origin = environment.origins.get(root.id) if isinstance(root, ast.Name) else None
-        _dbutils(links[kinds.index("dbutils") :], origin, sink)
+        first = kinds.index("dbutils")
+        # An attribute of the user's objects may hold another thing than dbutils: `self.dbutils = dbutils.widgets`.
+        is_attribute = first > 0 and kinds[first - 1] is None
+        _dbutils(links[first:], links[first - 1].name if is_attribute else origin, sink)
         return
     if isinstance(root, ast.Name) and links and not links[0].name:
         origin = environment.origins.get(root.id, "")

@@ -118,7 +118,7 @@ def dbutils_function(use: Use) -> Fact | None:
             return Fact(f"dbutils.{entry_point}", "runs_with_lakeward", SERVED)
     row = _DBUTILS.get(name)
     if row is None:
-        if use.detail is not None:  # imported: it may be the user's own module of this name
+        if use.detail is not None:  # imported, or an attribute: it may be the user's own of this name
             return None
         if ".".join(name.split(".")[:2]) in _DBUTILS:  # an attribute of the function: a test double
             return None
