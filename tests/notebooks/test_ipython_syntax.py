@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakeward.check import check
-from lakeward.notebooks import MAGIC, Compiler, Notebook, line_magics, parse
+from lakeward.notebooks import MAGIC, MAGICS, Compiler, Notebook, line_magics, parse
 from lakeward.pipelines.sources.notebook_source import declare_cells
 from lakeward.pipelines.sql.declarations import SqlFile
 
@@ -73,6 +74,40 @@ def notebook_of(form: str, name: str) -> Notebook:
     notebook = parse(content_of(form, text), f".{form.rsplit(maxsplit=1)[-1]}")
     assert notebook is not None
     return notebook
+
+
+SET_UP = (
+    *("load_ext autoreload", "autoreload 2", "aimport shop", "rehashx", "rehashx # clear the cache"),
+    *(
+        "unload_ext autoreload",
+        "reload_ext autoreload",
+        "matplotlib inline",
+        "config Completer.use_jedi = False",
+    ),
+    *("xmode Minimal", "pdb off", "colors NoColor", "precision 3"),
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("line", SET_UP)
+def test_magics_that_set_up_ipython_are_lines_of_python(line: str, form: str, tmp_path: Path) -> None:
+    content = content_of(form, f"%{line}\nx = 1")
+    notebook = parse(content, f".{form.rsplit(maxsplit=1)[-1]}")
+    assert notebook is not None
+    assert [cell.language for cell in notebook.cells] == ["python"]
+    names: dict[str, Any] = {MAGIC: lambda magic, text: MAGICS[magic](None, text, 1)}  # type: ignore[arg-type]
+    exec(Compiler().compile(notebook, notebook.cells[0], "/n.py").body, names)
+    assert names["x"] == 1
+    (tmp_path / f"n.{form.rsplit(maxsplit=1)[-1]}").write_bytes(content)
+    assert not check(tmp_path, environ={}).of("refused")
+
+
+@pytest.mark.parametrize("line", ["env {}=a b", "env {} a b", "set_env {}=a b", "set_env {} a b"])
+def test_an_environment_variable_is_set_in_every_spelling(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKEWARD_TEST_VARIABLE", "")
+    name, _, text = line.format("LAKEWARD_TEST_VARIABLE").partition(" ")
+    MAGICS[name](None, text, 1)  # type: ignore[arg-type]
+    assert os.environ["LAKEWARD_TEST_VARIABLE"] == "a b"
 
 
 @pytest.mark.parametrize(("form", "name"), ALL)

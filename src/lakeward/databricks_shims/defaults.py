@@ -46,7 +46,7 @@ DEFAULTS: tuple[Default, ...] = (
         _TOKENS + "AdlGen2CredentialContextTokenProvider",
         "token provider of mounts with credential passthrough",
     ),
-    # Code for Databricks Connect of runtimes before 13 takes dbutils from `DBUtils(spark)` if it is true, else
+    # Code for old versions of Databricks Connect takes dbutils from `DBUtils(spark)` if it is true, else
     # from IPython: https://docs.databricks.com/aws/en/archive/dev-tools/dbconnect-legacy
     Default("spark.databricks.service.client.enabled", "false", "true outside of the cluster"),
     Default("spark.databricks.io.cache.enabled", "false", "the disk cache"),

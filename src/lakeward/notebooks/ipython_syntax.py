@@ -12,10 +12,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+SETTINGS = (
+    *("matplotlib", "load_ext", "reload_ext", "unload_ext", "autoreload", "aimport", "config", "rehashx"),
+    *("xmode", "pdb", "colors", "precision"),
+)
+"""Line magics that set up IPython: how it loads modules, shows values and reports errors."""
+
 LINE_MAGICS = frozenset(
     (
-        *("pip", "conda", "run", "env", "time", "timeit", "matplotlib", "load_ext", "reload_ext"),
-        *("autoreload", "config", "restart_python", "cd", "pwd", "ls", "who", "whos", "tensorboard"),
+        *("pip", "conda", "run", "env", "set_env", "time", "timeit"),
+        *("restart_python", "cd", "pwd", "ls", "who", "whos", "tensorboard"),
+        *SETTINGS,
     )
 )
 """Magics that take one line: other lines of their cell are code."""

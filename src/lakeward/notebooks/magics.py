@@ -17,11 +17,13 @@ from typing import Any, Protocol
 
 from lakeward.dbutils import Environment
 from lakeward.errors import NotebookError
+from lakeward.notebooks.ipython_syntax import SETTINGS
 from lakeward.notebooks.notebook_environment import CELL as ENVIRONMENT_CELL
 from lakeward.notebooks.packages import install_packages
 
 WITHOUT_EFFECT = (
-    *("md", "md-sandbox", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "skip"),
+    *("md", "md-sandbox", "skip"),
+    *SETTINGS,
     ENVIRONMENT_CELL,
 )
 """Magics that change nothing in what a run gives."""
@@ -186,7 +188,8 @@ def _shell(here: Here, text: str) -> subprocess.CompletedProcess[str]:
 
 def _env(_here: Here, text: str, _: int) -> None:
     """Print or set an environment variable."""
-    name, sign, value = text.strip().partition("=")
+    separator = "=" if "=" in text else " "
+    name, sign, value = text.strip().partition(separator)
     if sign:
         os.environ[name.strip()] = value.strip()
     else:
@@ -291,6 +294,7 @@ MAGICS: dict[str, Magic] = {
     "sh": _sh,
     "sx": _sx,
     "env": _env,
+    "set_env": _env,
     "time": _python,
     "timeit": _python,
     "capture": _capture,

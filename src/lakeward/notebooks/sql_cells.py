@@ -25,7 +25,7 @@ _ARGUMENT = re.compile(r"""getArgument\(\s*(['"])(\w+)\1\s*\)""", re.IGNORECASE)
 
 _KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
 
-# In the clause IDENTIFIER, Spark takes a parameter without a value for an expression, or its colon for an error.
+# In the clause IDENTIFIER, Spark takes a parameter without a value for an expression or for a syntax error.
 _UNBOUND = re.compile(
     r"UNBOUND_SQL_PARAMETER|NOT_A_CONSTANT_STRING.*namedparameter\(\)"
     r"|PARSE_SYNTAX_ERROR.*near '(?:IDENTIFIER|[:(])'",
