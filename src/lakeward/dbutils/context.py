@@ -246,6 +246,10 @@ class _ScalaMap:
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
+    def asJava(self) -> dict[str, str]:
+        """Return the entries, as the converters of Scala do: see `scala.collection.JavaConversions`."""
+        return dict(self._entries)
+
     def toString(self) -> str:
         return f"Map({', '.join(f'{key} -> {value}' for key, value in self._entries.items())})"
 

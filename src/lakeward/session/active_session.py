@@ -216,6 +216,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         insert_result_patch,
         java_names_patch,
         observation_patch,
+        scala_conversions,
         serverless_enforcement,
         spark_version,
         udf_patch,
@@ -238,6 +239,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     install_extensions(spark)
     serverless_enforcement.set_enabled(settings.profile == "serverless")
     spark_version.use_profile(settings.profile)
+    scala_conversions.use_profile(settings.profile)
     reset_error_locations()
     return spark
 

@@ -93,7 +93,7 @@ def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sin
     if "dbutils" in kinds:
         origin = environment.origins.get(root.id) if isinstance(root, ast.Name) else None
         first = kinds.index("dbutils")
-        # An attribute of the user's objects may hold another thing than dbutils: `self.dbutils = dbutils.widgets`.
+        # An attribute may hold something else than dbutils: `self.dbutils = dbutils.widgets`.
         is_attribute = first > 0 and kinds[first - 1] is None
         _dbutils(links[first:], links[first - 1].name if is_attribute else origin, sink)
         return

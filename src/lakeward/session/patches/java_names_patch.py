@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 from lakeward.patching import PatchSpec
+from lakeward.session.patches.scala_conversions import JavaConversions
 
 
 def _keep_found(before: Any) -> Any:
@@ -18,6 +19,8 @@ def _keep_found(before: Any) -> Any:
 
     @wraps(before)
     def find(self: Any, name: str) -> Any:
+        if name == "JavaConversions" and vars(self).get("_fqn") == "scala.collection":
+            return JavaConversions()
         found = before(self, name)
         # Py4J takes every unknown name for a package: one in upper case may become a class, by an import or
         # with a jar. What is neither is the value of a static field, which can change.
