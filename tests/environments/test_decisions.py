@@ -45,6 +45,31 @@ def test_what_lakeward_provides_is_left_out_with_the_reason(name: str) -> None:
     assert done.left_out[0].why
 
 
+PARTS = ("py==1.9.0", "pluggy==0.13.1", "attrs==19.3.0", "iniconfig==1.0.1", "importlib_metadata==1.7.0")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_of_a_pytest_that_is_relaxed_lose_their_pins(part: str) -> None:
+    own = [*OWN, Requirement("pytest>=7")]
+    done = reconcile(requirements("pytest==5.4.3", part, "six==1.15.0"), own)
+    name = Requirement(part).name
+    assert [each.text for each in done.wanted] == ["pytest", name, "six==1.15.0"]
+    assert len(done.relaxed) == 2 and done.relaxed[1].startswith(f"{part} (here:1) became {name}: ")
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("pytest_pin", ["pytest==8.3.0", "pytest", "pytest-cov==2.0"])
+def test_parts_of_another_pytest_keep_them(part: str, pytest_pin: str) -> None:
+    own = [*OWN, Requirement("pytest>=7"), Requirement("pytest-cov>=4")]
+    done = reconcile(requirements(pytest_pin, part), own)
+    assert done.wanted[1].text == part
+
+
+def test_bounds_of_parts_of_pytest_that_are_no_pins_stay() -> None:
+    done = reconcile(requirements("pytest==5.4.3", "py>=1.5", "attrs==19.*"), [Requirement("pytest>=7")])
+    assert [each.text for each in done.wanted] == ["pytest", "py>=1.5", "attrs==19.*"]
+
+
 def test_the_extras_of_spark_and_the_sdk_of_databricks_connect_come_all_the_same() -> None:
     done = reconcile(
         requirements("pyspark[connect,sql]>=3.5 ; python_version > '3.8'", "databricks-connect"), OWN

@@ -23,12 +23,17 @@ class Reconciled:
     relaxed: tuple[str, ...]
 
 
+# Older releases of these end a newer pytest with an error at its import.
+_PARTS_OF_PYTEST = frozenset(("py", "pluggy", "iniconfig", "attrs", "more-itertools", "importlib-metadata"))
+
+
 def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconciled:
     """Leave out what lakeward replaces, and relax pins that exclude the versions of `own`."""
     needs = _by_name(own)
     kept: list[Wanted] = []
     left_out: list[LeftOut] = []
     relaxed: list[str] = []
+    without_pin: list[Requirement] = []
     for each in wanted:
         requested = each.requirement
         stand_in = find_stand_in(requested.name) if requested else None
@@ -41,10 +46,27 @@ def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconcile
             relaxed.append(
                 f"{requested.name}{requested.specifier} ({each.origin}) became {need}: lakeward needs that"
             )
+            without_pin.append(requested)
             kept.append(_without_version(each, requested))
         else:
             kept.append(each)
+    if any(requested.name == "pytest" for requested in without_pin):
+        kept = [_newer_part(each, relaxed) for each in kept]
     return Reconciled(tuple(kept), tuple(left_out), tuple(relaxed))
+
+
+def _newer_part(each: Wanted, relaxed: list[str]) -> Wanted:
+    """Return a requirement without its exact pin if it is one of pytest's parts; add a sentence for it."""
+    requested = each.requirement
+    if requested is None or canonicalize_name(requested.name) not in _PARTS_OF_PYTEST:
+        return each
+    pins = [pin for pin in requested.specifier if pin.operator == "==" and not pin.version.endswith(".*")]
+    if not pins:
+        return each
+    relaxed.append(
+        f"{requested.name}{requested.specifier} ({each.origin}) became {requested.name}: pytest needs a newer one"
+    )
+    return _without_version(each, requested)
 
 
 def unlocked(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tuple[str, ...]]:
