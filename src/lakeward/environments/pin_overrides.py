@@ -64,7 +64,7 @@ def _newer_part(each: Wanted, relaxed: list[str]) -> Wanted:
     if not pins:
         return each
     relaxed.append(
-        f"{requested.name}{requested.specifier} ({each.origin}) became {requested.name}: pytest needs a newer one"
+        f"{requested.name}{requested.specifier} ({each.origin}) became {requested.name}: pytest needs that"
     )
     return _without_version(each, requested)
 

@@ -24,6 +24,7 @@ from lakeward.notebooks.packages import notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiler
 from lakeward.notebooks.recorder import CellRecord, Recorder
 from lakeward.notebooks.run_magic import included, inclusion
+from lakeward.notebooks.shell import DatabricksShell
 from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.notebooks.time_limit import call_with_limit
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
@@ -111,6 +112,8 @@ class _Run:
             "__name__": "__main__",
             MAGIC: lambda name, text: self._magic(name, text, 1),
         }
+        shell = DatabricksShell(self.namespace, self.namespace[MAGIC])
+        self.namespace["get_ipython"] = lambda: shell
         self.first_names = dict(self.namespace)
         self.sql_cells = SqlCells(
             spark, self.environment, self.namespace, self.display, notebook.default_schema
