@@ -25,6 +25,8 @@ ROOTS = (
     "/Repos/x@y/repo",
     "/Users/x@y/repo",
     "/Shared/repo",
+    "//Users/x@y/repo",
+    "//Workspace/Shared/repo",
 )
 
 Resolve = Callable[[Path, str], Any]

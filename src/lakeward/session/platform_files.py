@@ -48,7 +48,12 @@ def is_platform_path(path: str) -> bool:
     >>> [is_platform_path(path) for path in ("/Repos/a/b", "/Workspace/x", "/tmp/x", "src/x")]
     [True, True, False, False]
     """
-    return path.startswith(_ROOTS)
+    return path.startswith("/") and f"/{path.lstrip('/')}".startswith(_ROOTS)
+
+
+def _clean(path: str) -> str:
+    """Normalize a path; POSIX keeps two slashes at its start, and a workspace has one root."""
+    return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def find_platform_file(
@@ -88,7 +93,7 @@ def find_platform_folder(path: str, root: Path, *, settings: Settings | None) ->
     found = _by_tail(path, root, ("",), folders=True)
     if found is None:
         repository = _repository(root.absolute().resolve())
-        return repository if repository.name == posixpath.basename(posixpath.normpath(path)) else None
+        return repository if repository.name == posixpath.basename(_clean(path)) else None
     return found
 
 
@@ -112,7 +117,7 @@ def _direct(path: str, root: Path, settings: Settings | None) -> Iterator[Path]:
 
     path_map = PathMap.of(settings or Settings.here(root))
     short = _short(path)
-    for spelling in dict.fromkeys((posixpath.normpath(path), f"/Workspace{short}", short)):
+    for spelling in dict.fromkeys((_clean(path), f"/Workspace{short}", short)):
         local = path_map.local(spelling)
         if local != spelling:
             yield Path(local)
@@ -121,7 +126,7 @@ def _direct(path: str, root: Path, settings: Settings | None) -> Iterator[Path]:
 
 def _short(path: str) -> str:
     """Return the path without `/Workspace`, which older paths lack."""
-    clean = posixpath.normpath(path)
+    clean = _clean(path)
     return clean.removeprefix("/Workspace") if clean.startswith("/Workspace/") else clean
 
 
