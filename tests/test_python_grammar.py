@@ -110,7 +110,7 @@ def test_every_command_names_the_python_that_reads_a_file(tmp_path: Path) -> Non
     shown = (
         explain_error(error, 1, file=str(file), line=1, files=()).message,
         attempt_error(error, tmp_path),
-        str(with_source_location(error, what="the file")),
+        str(with_source_location(error, what="the file", folders=())),
     )
     for each in shown:
         assert "Run lakeward with Python 3.12 or later." in each
