@@ -75,6 +75,27 @@ def test_a_query_is_shown_stopped_and_restarted(streams: Streams, file: Path, wa
     restarted.stop()
 
 
+def test_batches_between_two_looks_are_shown(
+    streams: Streams, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_queries, "_POLL_SECONDS", 3600)
+    with watching(file.parent, "7", "clicks"):
+        query = start(streams)
+        query.processAllAvailable()
+        streams.spark.sql(f"INSERT INTO {streams.table} VALUES (9L, timestamp'2024-01-03', 'c')")
+        query.processAllAvailable()
+        # The newest progress is one without rows.
+        processes.until(lambda: query.lastProgress.numInputRows == 0, WAIT)
+        live = live_queries._live
+        assert live is not None
+        live.poll()
+        shown = read_queries(file)
+        assert shown is not None
+        assert sum(batch["numInputRows"] for batch in shown["queries"][0]["batches"]) == 4
+        assert shown["queries"][0]["state"] == "RUNNING"
+        query.stop()
+
+
 def test_a_restarted_query_is_the_one_that_its_code_holds(
     streams: Streams, file: Path, watched: None
 ) -> None:

@@ -51,11 +51,12 @@ class _LiveQuery:
     def look(self) -> None:
         """Take over the progress of the query, and the error of one that has failed."""
         is_active = self.query.isActive
-        found = [self.query.lastProgress] if is_active else self.query.recentProgress
-        for progress in found:
-            if progress is not None:
+        newest = self.query.lastProgress
+        if newest is not None and (not is_active or _batch_key(json.loads(newest.json)) not in self.batches):
+            # Several batches may have ended since the last look.
+            for progress in self.query.recentProgress[-_MAX_BATCHES:]:
                 batch = json.loads(progress.json)
-                self.batches[batch.get("batchId"), str(batch.get("timestamp"))] = _figures(batch)
+                self.batches[_batch_key(batch)] = _figures(batch)
         for key in list(self.batches)[:-_MAX_BATCHES]:
             del self.batches[key]
         error = None if is_active else self.query.exception()
@@ -69,6 +70,10 @@ class _LiveQuery:
             "error": self.error,
             "batches": list(self.batches.values()),
         }
+
+
+def _batch_key(progress: Mapping[str, Any]) -> tuple[Any, str]:
+    return progress.get("batchId"), str(progress.get("timestamp"))
 
 
 class LiveQueries:
