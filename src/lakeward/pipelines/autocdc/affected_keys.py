@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lakeward.pipelines.storage.computed_rows import aggregate_rows
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, range_condition, target_condition
 from lakeward.quoting import quote_name
 
@@ -47,7 +48,7 @@ class AffectedKeys:
         known = KeyRanges([*parts, *sequences])
         null = F.expr(" OR ".join(f"{part} IS NULL" for part, _ in parts))
         deletes = F.count("__down") if "__down" in added.columns else F.lit(0)
-        row = added.agg(F.count(F.lit(1)), deletes, F.count_if(null), *known.aggregates).collect()[0]
+        row = aggregate_rows(added, F.count(F.lit(1)), deletes, F.count_if(null), *known.aggregates)
         count, deleted, nulls, *ends = row
         names, ranges = tuple(name for name, _ in types), known.ranges(ends)
         of_keys = tuple(each for each in ranges if each.position < len(names))

@@ -33,8 +33,8 @@ from lakeward.pipelines.autocdc.scd1_in_target import (
 )
 from lakeward.pipelines.autocdc.scd2 import distinct_events, events_to_revise, revise_history, rows_to_revise
 from lakeward.pipelines.autocdc.target_table import MergeMetrics, TargetTable
+from lakeward.pipelines.storage.computed_rows import computed_rows
 from lakeward.pipelines.storage.key_ranges import has_files
-from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,7 +86,7 @@ class ForeachBatchHandler:
     def _first(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.cdc_schema.change_args.partial
         folded = fold_events(self.cdc_schema.events(batch, self.schema), partial=partial)
-        with local_checkpoint(folded, eager=False) as added:
+        with computed_rows(folded) as added:
             sequence_column = self._sequence_column(batch)
             if sequence_column is not None:
                 self._merge(added, sequence_column, number)
@@ -122,7 +122,7 @@ class ForeachBatchHandler:
         with (
             nullcontext(added)
             if known is None
-            else local_checkpoint(with_known_deletes(added, touched.rows_of(known)))
+            else computed_rows(with_known_deletes(added, touched.rows_of(known)))
         ) as changes:
             key_range = touched.target_condition(self.target.key)
             # Where keys are not in order the first batch shows it, and the others need not look.
@@ -171,7 +171,7 @@ class ForeachBatchHandler:
             rest = of_keys.join(added.select("__key"), "__key", "left_anti")
             gone = truncated_keys(merge_states(rest, partial=partial), truncates)
             columns = columns.unionByName(gone, allowMissingColumns=True)
-        with local_checkpoint(columns, eager=False) as columns:
+        with computed_rows(columns) as columns:
             # A truncate reaches all keys.
             key_range = touched.target_condition(self.target.key) if truncates is None else ""
             written = self._write(columns, key_range, number)
@@ -185,12 +185,12 @@ class ForeachBatchHandler:
     def _second(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.cdc_schema.change_args.partial
         events, whole = self.cdc_schema.events(batch, self.schema), self.cdc_schema.has_whole_history
-        with local_checkpoint(distinct_events(events), eager=False) as added:
+        with computed_rows(distinct_events(events)) as added:
             touched = AffectedKeys.since(added)
             if not touched.count:
                 return
             rows, stored = self.target.rows(spark), self.auxiliary_table.rows(spark)
-            with local_checkpoint(rows_to_revise(rows, touched, partial=partial)) as current:
+            with computed_rows(rows_to_revise(rows, touched, partial=partial)) as current:
                 known = (
                     added.limit(0)
                     if stored is None
@@ -200,7 +200,7 @@ class ForeachBatchHandler:
                 revised = revise_history(
                     added, known, current, tracked, partial=partial, has_whole_history=whole
                 )
-                with local_checkpoint(revised, eager=False) as changes:
+                with computed_rows(revised) as changes:
                     written = self._write(changes, touched.target_condition(self.target.key), number)
             self.auxiliary_table.add(added, app=self.app, number=number)
             self._took(written)
@@ -208,7 +208,7 @@ class ForeachBatchHandler:
     def _bitemporal(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.cdc_schema.change_args.partial
         events = distinct_events(self.cdc_schema.events(batch, self.schema))
-        with local_checkpoint(events, eager=False) as added:
+        with computed_rows(events) as added:
             touched = AffectedKeys.since(added)
             if not touched.count:
                 return
@@ -219,9 +219,9 @@ class ForeachBatchHandler:
                 else touched.rows_of(stored).unionByName(added, allowMissingColumns=True)
             )
             rows = touched.rows_of(self.target.rows(spark))
-            with local_checkpoint(distinct_events(known)) as events, local_checkpoint(rows) as current:
+            with computed_rows(distinct_events(known)) as events, computed_rows(rows) as current:
                 revised = revise_bitemporal_history(events, current, self.cdc_schema.tracked, partial=partial)
-                with local_checkpoint(revised, eager=False) as changes:
+                with computed_rows(revised) as changes:
                     written = self._write(changes, touched.target_condition(self.target.key), number)
             self.auxiliary_table.add(added, app=self.app, number=number)
             self._took(written)

@@ -15,8 +15,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
-from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows, without_equal_days
+from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, without_equal_days
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
+from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
 from lakeward.pipelines.storage.delta_tables import snapshot_bytes
 from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
 
@@ -265,11 +266,10 @@ class Source:
         left, right = (rows.toDF(*names).select(*compared) for rows in (left, right))
         if int(changed.bytes()) >= MIN_HASHED_BYTES:
             left, right = without_equal_days(left, right)
-        net = net_rows(left, right)
-        net = net.localCheckpoint(eager=False)
+        net = compute_rows(net_rows(left, right))
         plans = []
         for signed in (net, net.withColumn(COUNT, -net[COUNT])):
-            repeated = repeat_rows(signed, compared)
+            repeated = repeat_rows(signed, compared, COUNT)
             named = repeated.select(*[F.col(name).alias(column.name) for name, column in used])
             plans.append(self._java.lakeward.ViewPlan.named(analyzed_plan(named), self.node.java.output()))
         return plans[0], plans[1]

@@ -26,7 +26,7 @@ from lakeward.pipelines.incremental.day_index import DayIndex
 from lakeward.pipelines.incremental.group_hashes import GroupHashes
 from lakeward.pipelines.incremental.join_bounds import JoinBounds, bound_rows
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
-from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
+from lakeward.pipelines.incremental.row_bags import COUNT, net_rows
 from lakeward.pipelines.incremental.row_groups import (
     KEYED,
     LEFT_JOINS,
@@ -36,6 +36,7 @@ from lakeward.pipelines.incremental.row_groups import (
     is_distinct,
 )
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
+from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
 
@@ -126,14 +127,11 @@ class DeltaRules:
         return change is not None and change.kind == "CHANGED" and not change.is_gross
 
     def _without_empty_sides(self, delta: Delta) -> Delta:
-        from pyspark.sql import functions as F
-
-        first = [
-            frame_of(self.spark, plan).limit(1).select(F.lit(side).alias("side"))
-            for side, plan in (("plus", delta.plus), ("minus", delta.minus))
+        sides = [
+            plan if plan is not None and not frame_of(self.spark, plan).isEmpty() else None
+            for plan in (delta.plus, delta.minus)
         ]
-        present = {row.side for row in first[0].unionAll(first[1]).collect()}
-        return Delta(**{side: getattr(delta, side) for side in present})
+        return Delta(*sides)
 
     def _possible_delta(self, node: PlanNode) -> Delta:
         if not self.is_changed(node):
@@ -221,11 +219,11 @@ class DeltaRules:
             return Delta(now, before)
         names = [f"c{i}" for i in range(len(node.output))]
         rows = [frame_of(self.spark, plan).toDF(*names) for plan in (now, before)]
-        net = net_rows(*rows).localCheckpoint(eager=True)
+        net = compute_rows(net_rows(*rows))
         if net.isEmpty():
             return Delta()
         sides = [net, net.withColumn(COUNT, -net[COUNT])]
-        plans = [analyzed_plan(repeat_rows(side, names)) for side in sides]
+        plans = [analyzed_plan(repeat_rows(side, names, COUNT)) for side in sides]
         return Delta(*[self._plans.under(plan, node.java.output()) for plan in plans])
 
     def union(self, plans: list[Any], node: PlanNode) -> Any:
@@ -319,8 +317,7 @@ class DeltaRules:
             return None
         plans = [self._plans.columns(plan, keys) for plan, keys in changed]
         keys = frame_of(self.spark, self._plans.union(plans, plans[0].output())).distinct()
-        # Not `persist`: a MERGE refuses a source with cached parts.
-        return keys.localCheckpoint(eager=False)
+        return compute_rows(keys)
 
     def key_ranges(self, affected: DataFrame) -> tuple[int, list[KeyRange]]:
         """Return the number of affected keys, and the ranges of their columns."""

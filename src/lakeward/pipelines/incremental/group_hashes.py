@@ -19,6 +19,7 @@ from lakeward.pipelines.incremental.row_bags import (
 )
 from lakeward.pipelines.incremental.row_groups import LEFT_JOINS, LINEAR, RIGHT_JOINS
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
+from lakeward.pipelines.storage.computed_rows import compute_rows
 from lakeward.spark_internals import jvm_view, scala_list
 
 if TYPE_CHECKING:
@@ -88,8 +89,7 @@ class GroupHashes:
         count = keys.length()
         if not is_hashable(plus.drop(*plus.columns[:count])):
             return None
-        # Not `persist`: a MERGE refuses a source with cached parts.
-        return changed_groups(plus, minus, count).localCheckpoint(eager=False)
+        return compute_rows(changed_groups(plus, minus, count))
 
 
 def changed_groups(plus: DataFrame, minus: DataFrame, keys: int) -> DataFrame:

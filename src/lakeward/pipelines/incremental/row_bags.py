@@ -118,13 +118,5 @@ def is_hashable(rows: DataFrame) -> bool:
     return all(kind.startswith(_HASHED) and "collate" not in kind for kind in kinds)
 
 
-def repeat_rows(counted: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Return the columns `names` of every row with a positive `n`, as many times as it says."""
-    from pyspark.sql import functions as F
-
-    copies = F.expr(f"explode(sequence(1L, {COUNT}))").alias("copy")
-    return counted.where(f"{COUNT} > 0").select(*names, copies).select(*names)
-
-
 def _floats(rows: DataFrame) -> list[str]:
     return [name for name, kind in rows.dtypes if kind in ("float", "double")]

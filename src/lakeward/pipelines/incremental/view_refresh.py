@@ -52,9 +52,9 @@ from lakeward.pipelines.incremental.view_writes import (
     replace_partitions,
     require_own_partitions,
 )
+from lakeward.pipelines.storage.computed_rows import computed_rows
 from lakeward.pipelines.storage.delta_tables import StoredTable, read_stored_rows
 from lakeward.pipelines.storage.key_ranges import target_condition
-from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -219,14 +219,14 @@ class ViewRefresh:
             append_rows(key, empty, metadata)
             return
         if delta.minus is None:
-            with local_checkpoint(aggregates(delta.plus), eager=False) as rows:
+            with computed_rows(aggregates(delta.plus)) as rows:
                 require_own_partitions(rows, dataset.options.partition_cols)
                 added = {name: each.added for name, each in merged.items()}
                 merge_groups(key, names, rows, added, metadata)
             return
         plus = empty if delta.plus is None else aggregates(delta.plus)
         changed = changed_aggregates(plus, aggregates(delta.minus), columns)
-        with local_checkpoint(changed, eager=False) as changed:
+        with computed_rows(changed) as changed:
             keys = changed.select(*[f"k{at}" for at in range(len(columns))])
             count, ranges = rules.key_ranges(keys)
             if not count:
@@ -235,7 +235,7 @@ class ViewRefresh:
             require_own_partitions(keys.toDF(*names), dataset.options.partition_cols)
             condition = target_condition(self.query.sparkSession, key, ranges, names)
             stored = read_stored_rows(self.query.sparkSession, key).alias("t").where(condition or "true")
-            with local_checkpoint(apply_changed_aggregates(stored, changed, columns, merged)) as found:
+            with computed_rows(apply_changed_aggregates(stored, changed, columns, merged)) as found:
                 rows = found.where(f"{SETTLED} AND {KEPT}").select(*self.query.columns)
                 again = found.where(f"NOT {SETTLED}").select(*names)
                 if not again.isEmpty():

@@ -13,11 +13,17 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
+from lakeward.pipelines.incremental.row_bags import COUNT, identity_columns, net_rows, with_texts
+from lakeward.pipelines.storage.computed_rows import (
+    compute_rows,
+    computed_rows,
+    count_rows,
+    hint_small,
+    repeat_rows,
+)
 from lakeward.pipelines.storage.delta_tables import prepare_merge
 from lakeward.pipelines.storage.file_replacement import PLACE, FileReplacement
 from lakeward.pipelines.storage.key_ranges import KeyRanges, target_condition
-from lakeward.pipelines.storage.local_checkpoint import hint_small, local_checkpoint
 from lakeward.quoting import quote_name, quote_string
 from lakeward.session import temporary_conf
 
@@ -40,7 +46,7 @@ def require_own_partitions(groups: DataFrame, partition_cols: Sequence[str]) -> 
     partitioned = {name.lower() for name in partition_cols}
     texts = [name for name, kind in groups.dtypes if kind == "string" and name.lower() in partitioned]
     shared = " OR ".join(f"coalesce({quote_name([name])}, '') = ''" for name in texts)
-    if shared and groups.where(shared).limit(1).count():
+    if shared and not groups.where(shared).isEmpty():
         raise InconsistentViewError
 
 
@@ -88,7 +94,7 @@ def replace_groups(
         return
     removed = keys.toDF(*marks).select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
     added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys.toDF(*marks), marks), *names)
-    with local_checkpoint(removed.unionAll(added)) as source:
+    with computed_rows(removed.unionAll(added)) as source:
         _merge(
             key,
             source,
@@ -146,7 +152,7 @@ def merge_groups(
             if files.markable is not None:
                 same = F.expr(" AND ".join(matches) or "true")
                 marked = files.markable.alias("t").join(hint_small(added).alias("s"), same, "left_semi")
-                marked = computed.enter_context(local_checkpoint(marked))
+                marked = computed.enter_context(computed_rows(marked))
                 before += files.mark(marked)
                 stored = stored.unionAll(marked.select(*map(_column, stored.columns)))
             written = files.write(_with_added_groups(stored, added, rows.columns, matches, merged), count)
@@ -177,11 +183,11 @@ def apply_row_changes(
     names = [f"c{i}" for i in range(len(columns))]
     plus, minus = plus.toDF(*names), minus.toDF(*names)
     groups = identity_columns(plus)
-    net = net_rows(plus, minus).localCheckpoint(eager=True)
+    net = compute_rows(net_rows(plus, minus))
     gone = net.where("n < 0")
     count, ranges = KeyRanges(plus.dtypes[:_INDEXED_COLUMNS]).of(gone)
     if not count:
-        append_rows(key, repeat_rows(net, names).toDF(*columns), metadata)
+        append_rows(key, repeat_rows(net, names, COUNT).toDF(*columns), metadata)
         return
     spark = plus.sparkSession
     condition = target_condition(spark, key, ranges, columns)
@@ -196,13 +202,11 @@ def apply_row_changes(
     kept = there.alias("a").join(gone.alias("b"), same, "left_semi")
     copies = kept.groupBy(*groups).agg(F.count(F.lit(1)).alias("copies"))
     left = gone.alias("a").join(copies.alias("b"), same, "left")
-    left = left.select(
-        *[F.col(f"a.{name}") for name in names],
-        (F.coalesce(F.col("b.copies"), F.lit(0)) + F.col("a.n")).alias("n"),
-    ).localCheckpoint(eager=True)
-    if left.where("n < 0").limit(1).count():
+    remaining = (F.coalesce(F.col("b.copies"), F.lit(0)) + F.col("a.n")).alias(COUNT)
+    left = compute_rows(left.select(*[F.col(f"a.{name}") for name in names], remaining))
+    if not left.where("n < 0").isEmpty():
         raise InconsistentViewError
-    added = repeat_rows(net, names).unionAll(repeat_rows(left, names))
+    added = repeat_rows(net, names, COUNT).unionAll(repeat_rows(left, names, COUNT))
     if replaces:
         lost, marked = hint_small(gone).alias("b"), files.markable
         kept = renamed(files.rewritten).alias("a").join(lost, same, "left_anti")
@@ -237,12 +241,12 @@ def _replace(
         metadata: User metadata of the commit.
     """
     # Not with the write: metrics of expectations are those of the query that computes the rows.
-    with local_checkpoint(added) as rows:
+    with computed_rows(added) as rows:
         columns = [
             _column(name).cast(field.dataType)
             for name, field in zip(rows.columns, kept.schema.fields, strict=True)
         ]
-        inserted, before = rows.count(), files.count()
+        inserted, before = count_rows(rows), files.count()
         gone = 0 if marked is None else files.mark(marked)
         written = files.write(kept.unionAll(rows.select(*columns)), inserted)
         with _commit_settings(rows.sparkSession, metadata):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.expectations import ExpectationCounts
 from lakeward.pipelines.graph.query_plans import class_name
-from lakeward.pipelines.storage.local_checkpoint import hint_small
+from lakeward.pipelines.storage.computed_rows import hint_small
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import (
     catalog_manager,
@@ -202,7 +202,7 @@ def add_missing_columns(spark: SparkSession, key: tuple[str, ...], schema: Struc
         empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(quote_name(key))
 
 
-# Where Delta writes files, and where `local_checkpoint` computes rows that are written later.
+# Where Delta writes files, and where `compute_rows` computes rows that are written later.
 _COMPUTING = ("deltaTransactionalWrite", "localCheckpoint")
 _TIMEOUT_MS = 30_000
 

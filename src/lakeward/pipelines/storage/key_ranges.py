@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+from lakeward.pipelines.storage.computed_rows import aggregate_rows
 from lakeward.pipelines.storage.delta_tables import load_table, read_stored_rows
 from lakeward.quoting import quote_name, quote_string
 
@@ -100,7 +101,7 @@ class KeyRanges:
         """Return the number of rows, and the ranges of the keys, which are expressions on these rows."""
         from pyspark.sql import functions as F
 
-        count, *ends = rows.agg(F.count(F.lit(1)), *self.aggregates).collect()[0]
+        count, *ends = aggregate_rows(rows, F.count(F.lit(1)), *self.aggregates)
         return count, self.ranges(ends)
 
     def ranges(self, values: Sequence[Any]) -> list[KeyRange]:

@@ -89,6 +89,7 @@ SOURCES = (
     "Extension",
     "ResultColumns",
     "ArrowFiles",
+    "ComputedRows",
     "ViewPlan",
     "PlanRewrites",
     "OperatorTimes",
