@@ -125,6 +125,8 @@ class LiveQueries:
 
     def _change(self, each: _LiveQuery, action: Action) -> None:
         each.query.stop()
+        # Batches may have ended since the last look.
+        each.look()
         each.is_stopped, each.restart_error = action == "stop", ""
         if action == "restart":
             try:
