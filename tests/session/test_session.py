@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ from lakeward.session import (
     uninstall_builder_hook,
 )
 from lakeward.session.patches.spark_version import use_profile
+from lakeward.spark_internals import jvm_view
 
 
 def test_the_same_settings_give_the_same_session(spark: SparkSession, suite_settings: Settings) -> None:
@@ -121,3 +123,19 @@ def test_a_python_function_over_the_rows_of_a_file_comes_to_an_end(
     spark.range(100).write.parquet(str(tmp_path / "rows"))
     double = F.udf(lambda n: n * 2, "long")
     assert spark.read.parquet(str(tmp_path / "rows")).select(F.sum(double("id"))).first() == (9900,)
+
+
+def test_the_jvm_compiles_only_what_runs_long(spark: SparkSession) -> None:
+    """The JVM itself tells which options it has taken; a user's option after ours would win."""
+    bean: Any = jvm_view(spark).java.lang.management.ManagementFactory.getPlatformMXBean(
+        jvm_view(spark).java.lang.Class.forName("com.sun.management.HotSpotDiagnosticMXBean")
+    )
+    taken = {
+        name: int(bean.getVMOption(name).getValue())
+        for name in ("Tier4InvocationThreshold", "Tier4CompileThreshold", "Tier4BackEdgeThreshold")
+    }
+    assert taken == {
+        "Tier4InvocationThreshold": 30 * 5_000,
+        "Tier4CompileThreshold": 30 * 15_000,
+        "Tier4BackEdgeThreshold": 30 * 40_000,
+    }
