@@ -16,7 +16,7 @@ CATALOG_CLASS = "lakeward.Catalog"
 _LISTS = ("spark.jars", "spark.sql.extensions")
 _OPTIONS = ("spark.driver.extraJavaOptions",)
 # HotSpot's defaults times 30. Its optimizing compiler took half of the processor time of small runs, on two
-# cores at the expense of the tasks. Loops over many rows reach these numbers soon: large queries take as long.
+# cores at the expense of the tasks. Loops over many rows reach these numbers soon.
 _COMPILER_OPTIONS = (
     "-XX:Tier4InvocationThreshold=150000 -XX:Tier4MinInvocationThreshold=18000 "
     "-XX:Tier4CompileThreshold=450000 -XX:Tier4BackEdgeThreshold=1200000"
