@@ -6,7 +6,7 @@ import textwrap
 
 from lakeward.databricks_shims.configuring import TABLES
 from lakeward.databricks_shims.defaults import DEFAULTS
-from lakeward.databricks_shims.modules import ON_REQUEST, PACKAGES, SERVED
+from lakeward.databricks_shims.modules import PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES
 from lakeward.dbutils import FUNCTIONS
 from lakeward.session import PATH_RULES, PROVIDED_CATALOGS
@@ -19,7 +19,8 @@ Connect.
 - **Modules** that exist only on Databricks: {modules}. Importing them starts no JVM: `spark`
 becomes a session on first use. An installed module takes precedence, except for
 `databricks.sdk.runtime`, which databricks-sdk provides only on Databricks.
-`IPython.get_ipython().user_ns["dbutils"]` works in the user's own files.
+`IPython.get_ipython().user_ns["dbutils"]` works in the user's own files. Runs have IPython, with
+[what notebooks show](notebooks.md), where it is not installed; tests do not.
 
 - **Names without an import** in the file of a `spark_python_task`: {names}. As on Databricks, modules
 that the file imports do not have them. The file's folder is the working directory and first on `sys.path`,
@@ -103,7 +104,7 @@ def _functions() -> str:
 
 def as_markdown() -> str:
     """Return the page."""
-    modules = ", ".join(f"`{name}`" for name in (*SERVED, *PACKAGES, *ON_REQUEST) if "." in name)
+    modules = ", ".join(f"`{name}`" for name in (*SERVED, *PACKAGES) if "." in name)
     names = ", ".join(f"`{name}`" for name in NAMES)
     settings = ["| setting | value | what it is | serverless |", "|---|---|---|---|"]
     settings += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -161,7 +162,7 @@ _LAZY = (
 
 
 @pytest.fixture(params=[_EAGER, _LAZY], ids=["eager", "lazy"])
-def ipython(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+def ipython(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
     """A package of the name whose shell does not run, as the real one's outside of a notebook."""
     (tmp_path / "IPython").mkdir()
     (tmp_path / "IPython" / "__init__.py").write_text(request.param)
@@ -170,9 +171,9 @@ def ipython(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
     library.write_text("import IPython\ndef in_notebook():\n    return IPython.get_ipython() is not None\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.syspath_prepend(str(library.parent))
-    for name in ("IPython", "plots"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return "IPython"
+    yield "IPython"
+    for name in ("IPython", "IPython.display", "plots"):
+        sys.modules.pop(name, None)
 
 
 def test_the_shells_namespace_has_dbutils_for_user_code_alone(ipython: str, installed: None) -> None:
@@ -201,15 +202,40 @@ def test_uninstalling_is_silent_where_tests_left_a_mock_of_the_sdk(
     assert not databricks_shims.installed()
 
 
-def test_ipython_that_is_not_installed_is_served_only_on_request(nothing_installed: None) -> None:
-    databricks_shims.install()
-    if importlib.util.find_spec("IPython") is None:
+@pytest.mark.parametrize(
+    "name", ["IPython", "IPython.display", "IPython.core.display", "IPython.core.getipython"]
+)
+def test_ipython_that_is_not_installed_is_there_in_tasks_only(
+    nothing_installed: None, settings: Settings, name: str
+) -> None:
+    """A Databricks runtime has IPython; a repository's own environment of tests has it or not."""
+    if importlib.util.find_spec("IPython") is not None:
+        pytest.skip("IPython is installed")
+    for _ in range(2):
+        databricks_shims.install()
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(name)
+        with databricks_shims.running(Environment(settings=lambda: settings)):
+            assert importlib.import_module(name).__name__ == name
+            assert importlib.import_module("IPython").get_ipython().user_ns["dbutils"] is dbutils()
+        assert not [each for each in sys.modules if each.partition(".")[0] == "IPython"]
         databricks_shims.uninstall()
-        databricks_shims.install(with_ipython=True)
-        module = importlib.import_module("IPython")
-        assert module.get_ipython().user_ns["dbutils"] is dbutils()
-        databricks_shims.uninstall()
-        assert "IPython" not in sys.modules
+
+
+def test_functions_of_the_installed_ipython_show_in_the_notebook_that_runs(
+    ipython: str, installed: None, tmp_path: Path
+) -> None:
+    text = "def display(*values):\n    return 'a terminal'\ndef clear_output():\n    return 'cleared'\n"
+    (tmp_path / ipython / "display.py").write_text(text)
+    module = importlib.import_module("IPython.display")
+    shown: list[object] = []
+    with databricks_shims.shown_by(lambda value, **options: shown.append((value, options))):
+        module.display(1, 2)
+        module.clear_output(wait=True)
+    assert shown == [(1, {}), (2, {}), (None, {"clear": "next"})]
+    assert (module.display(1), module.clear_output()) == ("a terminal", "cleared")
+    databricks_shims.uninstall()
+    assert module.display(1) == "a terminal"
 
 
 def test_a_run_has_the_runtimes_version_and_leaves_nothing_behind(

@@ -42,9 +42,10 @@ def run_of(value: str, place: str) -> NotebookRun:
     }
     cells = {
         "stream": replace(cell, outputs=[stream]),
-        "display": replace(cell, outputs=[display_data(**shown([{"a": value, "b": 1}]))]),
-        "value": replace(cell, outputs=[display_data(**shown({"k": [value]}))]),
-        "html": replace(cell, outputs=[display_data(text="<HTML>", html=f"<b>{value}</b>")]),
+        "display": replace(cell, outputs=[display_data(shown([{"a": value, "b": 1}]))]),
+        "value": replace(cell, outputs=[display_data(shown({"k": [value]}))]),
+        "drawing": replace(cell, outputs=[display_data({"image/svg+xml": f"<svg>{value}</svg>"})]),
+        "html": replace(cell, outputs=[display_data({"text/html": f"<b>{value}</b>"})]),
         "error": replace(cell, outputs=[error], state="FAILED"),
         "source": replace(cell, source=f"x = {value!r}\ny = '''{value}'''"),
         "markdown": CellRecord(1, "md", f"%md\nIt is\n\n    {value}"),
@@ -84,7 +85,7 @@ def test_secrets_that_look_like_the_format_leave_the_format_whole(tmp_path: Path
     for secret in secrets:
         remember(secret.encode())
     run = run_of("x", "stream")
-    run.cells[0].outputs.append(display_data(text="data", png="iVBORw0KGgo="))
+    run.cells[0].outputs.append(display_data({"text/plain": "data", "image/png": "iVBORw0KGgo="}))
     done = write(run, tmp_path)
     cell = json.loads(Path(done.files["ipynb"]).read_text())["cells"][0]
     assert [output["output_type"] for output in cell["outputs"]] == ["stream", "display_data"]

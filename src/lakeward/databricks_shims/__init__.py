@@ -12,6 +12,7 @@ from lakeward.databricks_shims.configuring import configure, provided
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.display import display, displayHTML, shown_by
 from lakeward.databricks_shims.installing import install, installed, uninstall
+from lakeward.databricks_shims.ipython import DatabricksShell, in_shell
 from lakeward.databricks_shims.modules import SERVED
 from lakeward.databricks_shims.names import NAMES, free_names
 from lakeward.databricks_shims.surroundings import VERSION, running, runtime_version
@@ -21,10 +22,12 @@ __all__ = [
     "NAMES",
     "SERVED",
     "VERSION",
+    "DatabricksShell",
     "configure",
     "display",
     "displayHTML",
     "free_names",
+    "in_shell",
     "install",
     "installed",
     "provided",

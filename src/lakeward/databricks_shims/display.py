@@ -38,6 +38,11 @@ def display(value: Any = None, *args: Any, **options: Any) -> None:
         print(_text(value))
 
 
+def active() -> Show | None:
+    """Return what shows values in the notebook or command that runs."""
+    return _show.get()
+
+
 def displayHTML(html: str = "") -> None:  # noqa: N802  # the platform's name
     """Show HTML; without a notebook it is printed as text."""
     show = _show.get()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from lakeward.databricks_shims import ipython
-from lakeward.databricks_shims.modules import ON_REQUEST, PACKAGES, SERVED
-from lakeward.databricks_shims.names import free_names
+from lakeward.databricks_shims import ipython, ipython_display
+from lakeward.databricks_shims.modules import PACKAGES, SERVED
 from lakeward.patching import PatchSpec, insert_entry, remove_entry, replacing_spec
 from lakeward.session import on_databricks
 
@@ -33,7 +33,7 @@ class _Finder(MetaPathFinder, Loader):
     def __init__(
         self, served: Mapping[str, _Fill], when_absent: Mapping[str, _Fill], after: Mapping[str, _Fill]
     ) -> None:
-        self._served, self._when_absent, self._after = served, when_absent, after
+        self._served, self._when_absent, self._after = served, dict(when_absent), after
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -66,11 +66,24 @@ class _Finder(MetaPathFinder, Loader):
                 return spec
         return None
 
-    def forget(self) -> None:
+    def add(self, modules: Mapping[str, _Fill]) -> list[str]:
+        """Serve further modules where they are not installed; return those that were not served before."""
+        new = [name for name in modules if name not in self._when_absent]
+        self._when_absent.update((name, modules[name]) for name in new)
+        return new
+
+    def withdraw(self, names: Iterable[str]) -> None:
+        """Serve the modules no longer, and remove them from `sys.modules`."""
+        gone = set(names)
+        self.forget(gone)
+        for name in gone:
+            del self._when_absent[name]
+
+    def forget(self, only: Container[str] | None = None) -> None:
         """Remove our modules from `sys.modules`; code that has imported one keeps it."""
         for name, module in sys.modules.copy().items():
             spec = getattr(module, "__spec__", None)
-            if spec is not None and spec.loader is self:
+            if spec is not None and spec.loader is self and (only is None or name in only):
                 del sys.modules[name]
                 parent, _, own = name.rpartition(".")
                 if vars(sys.modules.get(parent, module)).get(own) is module:
@@ -126,19 +139,21 @@ _AFTER: Mapping[str, _Fill] = {
     "databricks.sdk": _answer_sdk,
     "http.client": _lead_connections,
     "urllib3.connection": _lead_connections,
-    "IPython": lambda module: ipython.answer(module, free_names()),
+    **dict.fromkeys((spec.owner for spec in ipython.PATCHES), ipython.answer),
+    "IPython.display": ipython_display.lead,
 }
 _RESTORE: Mapping[str, _Fill] = {
     "databricks.sdk": _restore_sdk,
     "http.client": _restore_connections,
     "urllib3.connection": _restore_connections,
-    "IPython": ipython.restore,
+    **dict.fromkeys((spec.owner for spec in ipython.PATCHES), ipython.restore),
+    "IPython.display": ipython_display.restore,
 }
 _lock = threading.RLock()
 _finders: list[_Finder] = []
 
 
-def install(*, with_ipython: bool = False, also: Mapping[str, _Fill] = MappingProxyType({})) -> None:
+def install(*, also: Mapping[str, _Fill] = MappingProxyType({})) -> None:
     """Serve the shims to imports from now on. Imports nothing itself; idempotent."""
     if os.environ.get("LAKEWARD_DISABLE") == "1" or on_databricks():
         return
@@ -146,12 +161,24 @@ def install(*, with_ipython: bool = False, also: Mapping[str, _Fill] = MappingPr
         if _finders:
             return
         empty: Mapping[str, _Fill] = dict.fromkeys(PACKAGES, lambda _: None)
-        finder = _Finder(SERVED, {**empty, **(ON_REQUEST if with_ipython else {}), **also}, _AFTER)
+        finder = _Finder(SERVED, {**empty, **also}, _AFTER)
         insert_entry(sys, "meta_path", finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)
         _finders.append(finder)
         for name, change in _AFTER.items():
             if name in sys.modules:
                 change(sys.modules[name])
+
+
+@contextmanager
+def serving(modules: Mapping[str, _Fill]) -> Iterator[None]:
+    """Serve further modules within the block where they are not installed."""
+    finder = _finders[0] if _finders else None
+    added = finder.add(modules) if finder is not None else ()
+    try:
+        yield
+    finally:
+        if finder is not None:
+            finder.withdraw(added)
 
 
 def uninstall() -> None:

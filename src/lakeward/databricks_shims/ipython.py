@@ -1,35 +1,85 @@
-"""`IPython.get_ipython().user_ns["dbutils"]` where no IPython shell runs."""
+"""The shell that code finds by `get_ipython()` where no shell of IPython runs.
+
+Cells of a notebook call it without an import, other code imports it from IPython: the shell is the same.
+Where IPython is not installed, tasks and notebooks import the modules of this file in its place: a Databricks
+runtime always has it.
+
+Source: https://docs.databricks.com/aws/en/notebooks/ipython-kernel
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
+from lakeward.databricks_shims import ipython_display
+from lakeward.databricks_shims.names import free_names
 from lakeward.patching import PatchSpec
 from lakeward.user_code import is_user_file
 
-PATCHES = (
-    PatchSpec("IPython", "get_ipython", "shims", "user code gets dbutils and spark from IPython's shell"),
+PATCHES = tuple(
+    PatchSpec(module, "get_ipython", "shims", "user code gets dbutils and spark from IPython's shell")
+    for module in ("IPython", "IPython.core.getipython")
 )
 
 
-class Shell:
-    """The part of IPython's shell that such code uses: its namespace."""
+class DatabricksShell:
+    """The part of IPython's shell that notebooks use: the names of the notebook, and its magics.
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        self.user_ns = dict(names)
-        self.ns_table = {"user_global": self.user_ns, "user_local": self.user_ns}
-        self.config: dict[str, Any] = {}
-
-
-def answer(module: ModuleType, names: Mapping[str, Any]) -> None:
-    """Let `module.get_ipython` return a Shell to the user's own files; a real shell takes precedence.
-
-    Libraries get None: they treat a shell as the sign of a notebook.
+    Its class has the name of the platform's, which code compares to know where it runs.
     """
-    shell = Shell(names)
+
+    def __init__(self, names: dict[str, Any], magic: Callable[[str, str], Any] | None = None) -> None:
+        self.user_ns = names
+        self.ns_table = {"user_global": names, "user_local": names}
+        self.config: dict[str, Any] = {}
+        self._magic = magic or _no_magic
+
+    def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
+        """Run a line magic, as `%name line` does."""
+        return self._magic(magic_name, line)
+
+    def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
+        """Run a cell magic, as `%%name line` over the cell does."""
+        return self._magic(magic_name, f"{line}\n{cell}")
+
+    def magic(self, arg_s: str) -> Any:
+        """Run a line magic, written with its name."""
+        name, _, line = arg_s.lstrip("%").partition(" ")
+        return self._magic(name, line)
+
+    def system(self, cmd: str) -> Any:
+        """Run a shell command, as `!cmd` does; needs `--allow-sh`."""
+        return self._magic("sh", cmd)
+
+
+def _no_magic(name: str, _: str) -> Any:
+    raise ValueError(f"The magic %{name} is available in notebooks only.")
+
+
+_shell: ContextVar[DatabricksShell | None] = ContextVar("lakeward_shell", default=None)
+
+
+@contextmanager
+def in_shell(shell: DatabricksShell) -> Iterator[None]:
+    """Let `get_ipython()` return `shell` to the user's code within the block."""
+    token = _shell.set(shell)
+    try:
+        yield
+    finally:
+        _shell.reset(token)
+
+
+def answer(module: ModuleType) -> None:
+    """Let `module.get_ipython` return our shell to the user's own files; a real shell takes precedence.
+
+    Libraries get None: they treat a shell as the sign of a terminal or a kernel.
+    """
+    without_notebook = DatabricksShell(dict(free_names()))
 
     def make(before: Any) -> Any:
         def get_ipython() -> Any:
@@ -37,18 +87,42 @@ def answer(module: ModuleType, names: Mapping[str, Any]) -> None:
             running = (before or module.__getattr__("get_ipython"))()
             if running is not None or _is_library(sys._getframe(1).f_code.co_filename):
                 return running
-            return shell
+            return _shell.get() or without_notebook
 
         return get_ipython
 
-    PATCHES[0].install(make, owner=module)
+    _spec(module).install(make, owner=module)
 
 
 def restore(module: ModuleType) -> None:
     """Restore IPython's own function."""
-    PATCHES[0].remove(owner=module)
+    _spec(module).remove(owner=module)
+
+
+def _spec(module: ModuleType) -> PatchSpec:
+    return next(spec for spec in PATCHES if spec.owner == module.__name__)
 
 
 def _is_library(file: str) -> bool:
     # Code typed at a prompt or executed from a string is user code too.
     return not (file.startswith("<") or is_user_file(file))
+
+
+def _package(module: ModuleType) -> None:
+    vars(module).update(get_ipython=lambda: None, __all__=["get_ipython"])
+    answer(module)
+
+
+def _empty(_: ModuleType) -> None:
+    """Leave the module without names: it leads to its submodules."""
+
+
+REPLACED: Mapping[str, Callable[[ModuleType], None]] = {
+    "IPython": _package,
+    "IPython.display": ipython_display.fill,
+    "IPython.core": _empty,
+    "IPython.core.display": ipython_display.fill,
+    "IPython.core.display_functions": ipython_display.fill,
+    "IPython.core.getipython": _package,
+}
+"""Modules of IPython that tasks and notebooks import where it is not installed."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
 
 from lakeward.databricks_shims.display import display, displayHTML
-from lakeward.databricks_shims.ipython import Shell
 from lakeward.databricks_shims.names import NAMES, free_names
 
 
@@ -27,12 +25,6 @@ def _pyspark_dbutils(module: ModuleType) -> None:
     from lakeward.dbutils import DBUtils, FileInfo
 
     vars(module).update(DBUtils=DBUtils, FileInfo=FileInfo, __all__=["DBUtils"])
-
-
-def _ipython(module: ModuleType) -> None:
-    shell = Shell(free_names())
-    get: Callable[[], Any] = lambda: shell  # noqa: E731
-    vars(module).update(get_ipython=get, __all__=["get_ipython"])
 
 
 def _dbruntime_display(module: ModuleType) -> None:
@@ -57,6 +49,3 @@ SERVED: Mapping[str, Callable[[ModuleType], None]] = {
 
 PACKAGES = ("databricks", "databricks.sdk", "dbruntime")
 """Packages that lead to those, served empty where they are not installed."""
-
-ON_REQUEST: Mapping[str, Callable[[ModuleType], None]] = {"IPython": _ipython}
-"""Served only on request and where it is not installed: libraries take it as the sign of a notebook."""

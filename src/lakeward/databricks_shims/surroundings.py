@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lakeward.databricks_shims.defaults import release
-from lakeward.databricks_shims.installing import install, installed, uninstall
+from lakeward.databricks_shims.installing import install, installed, serving, uninstall
+from lakeward.databricks_shims.ipython import REPLACED
 
 if TYPE_CHECKING:
     from lakeward.dbutils import Environment
@@ -33,7 +34,7 @@ def running(given: Environment | None = None) -> Iterator[None]:
     if installed():
         os.environ[VERSION] = runtime_version(given.settings().profile)
     try:
-        with using(given):
+        with using(given), serving(REPLACED):
             yield
     finally:
         if before is None:

@@ -10,7 +10,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from lakeward.notebooks.recorder import Recorder, display_data
+from lakeward.notebooks.recorder import HTML, TEXT, Bundle, Recorder, display_data
+from lakeward.notebooks.representations import plain
 from lakeward.streaming import current
 
 if TYPE_CHECKING:
@@ -21,31 +22,29 @@ ROWS = 1000
 """The platform shows as many rows of a frame."""
 
 
-def shown(value: Any) -> dict[str, str]:
-    """Return the representations of a value: `text`, and `html` if it has one."""
+def shown(value: Any) -> Bundle:
+    """Return the representations of a value, rows as a table."""
     if hasattr(value, "to_spark"):  # pandas on Spark
         value = value.to_spark()
     if hasattr(value, "limit") and hasattr(value, "toDF"):  # a batch frame of Spark's
         rows = value.limit(ROWS).collect()
-        return {"text": text_table(value.columns, rows), "html": html_table(value.columns, rows)}
+        return table(value.columns, rows)
     if isinstance(value, list) and value and isinstance(value[0], tuple) and hasattr(value[0], "_fields"):
         columns = list(value[0]._fields)
-        return {"text": text_table(columns, value), "html": html_table(columns, value)}
+        return table(columns, value)
     if isinstance(value, list) and value and hasattr(value[0], "asDict"):
         columns = list(value[0].asDict())
-        return {"text": text_table(columns, value), "html": html_table(columns, value)}
+        return table(columns, value)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         columns = list(value[0])
         rows = [[row.get(column) for column in columns] for row in value]
-        return {"text": text_table(columns, rows), "html": html_table(columns, rows)}
+        return table(columns, rows)
     return plain(value)
 
 
-def plain(value: Any) -> dict[str, str]:
-    """Return the representations of a cell's last expression."""
-    to_html = getattr(value, "_repr_html_", None)
-    as_html = to_html() if callable(to_html) and not isinstance(value, type) else None
-    return {"text": repr(value), **({"html": as_html} if isinstance(as_html, str) else {})}
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Bundle:
+    """Return rows as a table."""
+    return {TEXT: text_table(columns, rows), HTML: html_table(columns, rows)}
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -100,16 +99,20 @@ class Display:
 
     def __call__(self, value: Any = None, *_: Any, **options: Any) -> None:
         html = options.get("html")
-        if html is not None:
-            self.recorder.show(text="<HTML>", html=str(html))
+        if "clear" in options:
+            self.recorder.clear(wait=options["clear"] == "next")
+        elif options.get("update"):
+            self.recorder.update(shown(value), options["display_id"])
+        elif html is not None:
+            self.recorder.show({TEXT: "<HTML>", HTML: str(html)})
         elif getattr(value, "isStreaming", False):
             self._stream(value, options)
         elif value is not None and hasattr(value, "savefig"):
             self.recorder.figures()
         elif value is not None:
             made = shown(value)
-            self.recorder.show(**made)
-            self.recorder.echo(made["text"])
+            self.recorder.show(made, display_id=options.get("display_id"))
+            self.recorder.echo(made[TEXT])
 
     def close(self) -> None:
         """Stop displayed streams and record their last rows."""
@@ -138,8 +141,7 @@ class _Latest:
 
     def output(self) -> dict[str, Any]:
         with self._lock:
-            text, html = text_table(self.columns, self.rows), html_table(self.columns, self.rows)
-        return display_data(text=text, html=html)
+            return display_data(table(self.columns, self.rows))
 
 
 def _started(df: DataFrame, latest: _Latest, options: dict[str, Any], name: str) -> Any:

@@ -16,6 +16,7 @@ from lakeward.notebooks.model import NotebookRun
 from lakeward.notebooks.recorder import CellRecord
 
 _TEXTS = ("text", "ename", "evalue", "traceback")
+_PICTURES = ("image/png", "image/jpeg")
 _TITLE_LINE = re.compile(r"\A(?:#|--) DBTITLE .*\n")
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -72,8 +73,7 @@ def _shown(output: Mapping[str, Any], redact: Redactor) -> dict[str, Any]:
         # The names of nbformat's own fields stay what they are, whatever the secrets.
         return {name: redact.value(value) if name in _TEXTS else value for name, value in output.items()}
     data = {
-        kind: value if kind.startswith("image/") else redact.value(value)
-        for kind, value in output["data"].items()
+        kind: value if kind in _PICTURES else redact.value(value) for kind, value in output["data"].items()
     }
     return {**output, "data": data}
 
@@ -125,10 +125,20 @@ def _output(output: dict[str, Any]) -> str:
     if output["output_type"] == "error":
         return f'<pre class="error">{html.escape(output["traceback"][-1])}</pre>'
     data = output["data"]
-    if "text/html" in data:
-        return f'<div class="scroll">{data["text/html"]}</div>'
-    if "image/png" in data:
-        return f'<img alt="figure" src="data:image/png;base64,{data["image/png"]}">'
+    for kind in ("text/html", "image/svg+xml"):
+        if kind in data:
+            return f'<div class="scroll">{data[kind]}</div>'
+    for kind in _PICTURES:
+        if kind in data:
+            return f'<img alt="figure" src="data:{kind};base64,{data[kind]}">'
+    if "text/markdown" in data:
+        return f"<div>{_markdown(data['text/markdown'])}</div>"
+    if "application/javascript" in data:
+        return f"<script>{data['application/javascript']}</script>"
+    for kind in ("text/latex", "application/json"):
+        if kind in data:
+            text = data[kind] if isinstance(data[kind], str) else json.dumps(data[kind], indent=2)
+            return f'<pre class="output">{html.escape(text)}</pre>'
     return f'<pre class="output">{html.escape(data["text/plain"])}</pre>'
 
 

@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TextIO
 
 Output = dict[str, Any]
+Bundle = dict[str, Any]
+"""The representations of a value, by their types: text/plain, and others that it has."""
+
+TEXT, HTML, PNG = "text/plain", "text/html", "image/png"
 
 
 @dataclass
@@ -28,6 +32,15 @@ class CellRecord:
     seconds: float = 0
     # Run once the notebook is over: streams that are shown grow until then.
     late: list[Callable[[], Output]] = field(default_factory=list)
+    # The next output replaces the others.
+    clears: bool = False
+
+    def add(self, output: Output) -> None:
+        """Add an output."""
+        if self.clears:
+            self.outputs.clear()
+            self.clears = False
+        self.outputs.append(output)
 
 
 class Recorder:
@@ -35,14 +48,30 @@ class Recorder:
 
     def __init__(self) -> None:
         self.cells: list[CellRecord] = []
+        self.handles: dict[str, Output] = {}
 
     @property
     def current(self) -> CellRecord:
         return self.cells[-1]
 
-    def show(self, **mimes: str) -> None:
-        """Record a display output: `text`, `html` or `png` (base64)."""
-        self.current.outputs.append(display_data(**mimes))
+    def show(self, bundle: Bundle, *, display_id: str | None = None) -> None:
+        """Record a display output; `update` finds it by `display_id`."""
+        output = display_data(bundle)
+        if display_id is not None:
+            self.handles[display_id] = output
+        self.current.add(output)
+
+    def update(self, bundle: Bundle, display_id: str) -> None:
+        """Replace the representations of an output of the running cell; those of other cells stay."""
+        output = self.handles.get(display_id)
+        if output is not None and any(each is output for each in self.current.outputs):
+            output["data"] = bundle
+
+    def clear(self, *, wait: bool) -> None:
+        """Remove the outputs of the running cell, with `wait` when the next output comes."""
+        self.current.clears = wait
+        if not wait:
+            self.current.outputs.clear()
 
     def echo(self, text: str) -> None:
         """Print text that is already recorded."""
@@ -85,18 +114,13 @@ class Recorder:
         for number in pyplot.get_fignums():
             picture = io.BytesIO()
             pyplot.figure(number).savefig(picture, format="png", bbox_inches="tight")
-            self.show(png=base64.b64encode(picture.getvalue()).decode(), text="<Figure>")
+            self.show({PNG: base64.b64encode(picture.getvalue()).decode(), TEXT: "<Figure>"})
         pyplot.close("all")
 
 
-def display_data(*, text: str = "", html: str | None = None, png: str | None = None) -> Output:
+def display_data(bundle: Bundle) -> Output:
     """Return a `display_data` output."""
-    data = {"text/plain": text}
-    if html is not None:
-        data["text/html"] = html
-    if png is not None:
-        data["image/png"] = png
-    return {"output_type": "display_data", "data": data, "metadata": {}}
+    return {"output_type": "display_data", "data": bundle, "metadata": {}}
 
 
 # Notebooks may run in several threads at once, but a process has one standard output: one stream in its place
@@ -118,15 +142,15 @@ class _Tee(io.TextIOBase):
         with _lock:
             recorder = _own.get() or (_open[-1] if _open else None)
             if recorder is not None and recorder.cells:
-                self._record(text, recorder.current.outputs)
+                self._record(text, recorder.current)
         self.stream.write(text)
         return len(text)
 
-    def _record(self, text: str, outputs: list[Output]) -> None:
-        if outputs and outputs[-1].get("name") == self.name:
-            outputs[-1]["text"] += text
+    def _record(self, text: str, cell: CellRecord) -> None:
+        if cell.outputs and cell.outputs[-1].get("name") == self.name and not cell.clears:
+            cell.outputs[-1]["text"] += text
         else:
-            outputs.append({"output_type": "stream", "name": self.name, "text": text})
+            cell.add({"output_type": "stream", "name": self.name, "text": text})
 
     def flush(self) -> None:
         self.stream.flush()

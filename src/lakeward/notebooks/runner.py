@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims import free_names, running, shown_by
+from lakeward.databricks_shims import DatabricksShell, free_names, in_shell, running, shown_by
 from lakeward.dbutils import DBUtils, Environment, NotebookExit
 from lakeward.errors import NotebookError
 from lakeward.notebooks.cell_errors import CellError, explain_error
-from lakeward.notebooks.display import Display, plain
+from lakeward.notebooks.display import Display
 from lakeward.notebooks.loader import find_notebook, load_notebook
 from lakeward.notebooks.magics import MAGICS
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
@@ -22,9 +22,9 @@ from lakeward.notebooks.notebook_environment import install_commands, own_projec
 from lakeward.notebooks.notebook_imports import notebook_imports
 from lakeward.notebooks.packages import notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiler
-from lakeward.notebooks.recorder import CellRecord, Recorder
+from lakeward.notebooks.recorder import TEXT, CellRecord, Recorder
+from lakeward.notebooks.representations import plain
 from lakeward.notebooks.run_magic import included, inclusion
-from lakeward.notebooks.shell import DatabricksShell
 from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.notebooks.time_limit import call_with_limit
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
@@ -112,8 +112,8 @@ class _Run:
             "__name__": "__main__",
             MAGIC: lambda name, text: self._magic(name, text, 1),
         }
-        shell = DatabricksShell(self.namespace, self.namespace[MAGIC])
-        self.namespace["get_ipython"] = lambda: shell
+        self.shell = DatabricksShell(self.namespace, self.namespace[MAGIC])
+        self.namespace["get_ipython"] = lambda: self.shell
         self.first_names = dict(self.namespace)
         self.sql_cells = SqlCells(
             spark, self.environment, self.namespace, self.display, notebook.default_schema
@@ -130,6 +130,7 @@ class _Run:
             stack.enter_context(notebook_packages())
             stack.enter_context(running(self.environment))
             stack.enter_context(shown_by(self.display))
+            stack.enter_context(in_shell(self.shell))
             dependencies, projects = own_projects(
                 self.notebook.dependencies, self.file, self.environment.paths.local
             )
@@ -170,7 +171,7 @@ class _Run:
             record.state = "COMPLETED"
         except NotebookExit as leaving:
             record.state = "COMPLETED"
-            self.recorder.show(text=f"Notebook exited: {leaving}")
+            self.recorder.show({TEXT: f"Notebook exited: {leaving}"})
             raise
         except (Exception, SystemExit) as raised:  # noqa: BLE001  # a user's cell may raise anything
             record.state = "FAILED"
@@ -194,8 +195,8 @@ class _Run:
         if value is not None:
             self.namespace["_"] = value
             made = plain(value)
-            self.recorder.show(**made)
-            self.recorder.echo(made["text"])
+            self.recorder.show(made)
+            self.recorder.echo(made[TEXT])
 
     def _magic(self, name: str, text: str, line: int) -> Any:
         magic = MAGICS.get(name)

@@ -35,6 +35,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.databricks_shims.sdk:PATCHES",
     "lakeward.databricks_shims.workspace_url:PATCHES",
     "lakeward.databricks_shims.ipython:PATCHES",
+    "lakeward.databricks_shims.ipython_display:PATCHES",
     "lakeward.autoloader.pyspark_patches:PATCHES",
     "lakeward.notebooks.time_limit:PATCHES",
     "lakeward.streaming.stream_patches:PATCHES",

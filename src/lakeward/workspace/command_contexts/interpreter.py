@@ -17,7 +17,7 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims import free_names, shown_by
+from lakeward.databricks_shims import DatabricksShell, free_names, in_shell, shown_by
 from lakeward.dbutils import NotebookExit, environment, redacted
 from lakeward.errors import LakewardError
 from lakeward.notebooks import (
@@ -51,8 +51,10 @@ class Interpreter:
         self._compiler = Compiler()
         self._count = 0
         self._table: Result = {}
-        self._first_names = {**free_names(), "__name__": "__main__", MAGIC: self._magic}
-        self.namespace: dict[str, Any] = dict(self._first_names)
+        self.namespace: dict[str, Any] = {**free_names(), "__name__": "__main__", MAGIC: self._magic}
+        self._shell = DatabricksShell(self.namespace, self._magic)
+        self.namespace["get_ipython"] = lambda: self._shell
+        self._first_names = dict(self.namespace)
 
     def restart_python(self) -> None:
         """Clear the names of the context, and import packages of `%pip` again."""
@@ -67,7 +69,12 @@ class Interpreter:
         name = f"<command-{self._count}>"
         output = io.StringIO()
         try:
-            with redirect_stdout(output), redirect_stderr(output), shown_by(self._show):
+            with (
+                redirect_stdout(output),
+                redirect_stderr(output),
+                shown_by(self._show),
+                in_shell(self._shell),
+            ):
                 if language == "sql":
                     self._sql(command)
                 else:
