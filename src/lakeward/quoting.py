@@ -36,6 +36,15 @@ def quote_name(parts: Iterable[str]) -> str:
     return ".".join(quote_identifier(part) for part in parts)
 
 
+def use_statement(schema: Sequence[str]) -> str:
+    """Return the statement that makes a catalog, or a schema with its catalog, the current one.
+
+    >>> use_statement(["main"]), use_statement(["main", "default"])
+    ('USE CATALOG `main`', 'USE SCHEMA `main`.`default`')
+    """
+    return f"USE {'SCHEMA' if len(schema) > 1 else 'CATALOG'} {quote_name(schema)}"
+
+
 _FILE_FORMATS = frozenset(("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml"))
 
 

@@ -254,9 +254,9 @@ def java_frame(frame: DataFrame) -> JavaObject:
     return frame._jdf
 
 
-def inserted_rows(result: DataFrame) -> DataFrame | None:
+def inserted_rows(result: DataFrame, columns: str) -> DataFrame | None:
     """Return the numbers of rows of an INSERT that this thread has just run, None for other statements."""
-    dataset = jvm_view(result.sparkSession).lakeward.InsertedRows.of(result._jdf)
+    dataset = jvm_view(result.sparkSession).lakeward.InsertedRows.of(result._jdf, columns)
     return None if dataset is None else frame_from_java(dataset, result.sparkSession)
 
 

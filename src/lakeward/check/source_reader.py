@@ -13,7 +13,7 @@ from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
 from lakeward.notebooks import Notebook, install_commands, parse, pip_commands
 from lakeward.python_grammar import Version, older_source, parse_quietly, python_needed
-from lakeward.quoting import quote_name
+from lakeward.quoting import use_statement
 
 
 class Unreadable(Exception):
@@ -168,8 +168,7 @@ def _notebook(content: bytes, scanner: Scanner) -> None:
     if notebook is not None:
         _environment(notebook, scanner)
         if notebook.default_schema:
-            kind = "SCHEMA" if len(notebook.default_schema) > 1 else "CATALOG"
-            scan_sql(Text(f"USE {kind} {quote_name(notebook.default_schema)}", 1, 1), scanner)
+            scan_sql(Text(use_statement(notebook.default_schema), 1, 1), scanner)
     for cell in notebooks.cells_of(notebook) if notebook is not None else ():
         scanner.cell = cell.number
         try:

@@ -19,6 +19,7 @@ from lakeward.copy_into.request import CopyIntoRequest
 from lakeward.copy_into.source_files import SourceFiles, open_source
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.quoting import quote_identifier
+from lakeward.session import INSERTED_COLUMNS
 from lakeward.spark_internals import java_frame, jvm_view
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _check_constraints(rows: DataFrame, table: StructType, metadata: Any) -> Non
     )
 
 
-_RESULT = "num_affected_rows BIGINT, num_inserted_rows BIGINT, num_skipped_corrupt_files BIGINT"
+_RESULT = f"{INSERTED_COLUMNS}, num_skipped_corrupt_files BIGINT"
 # Every conflict means that another load committed; the limit ends livelocks.
 _MAX_ATTEMPTS = 100
 

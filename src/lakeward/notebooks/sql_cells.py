@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import Environment
 from lakeward.errors import NotebookError
-from lakeward.quoting import quote_name, quote_string
+from lakeward.quoting import quote_string, use_statement
 from lakeward.sql import TokenCursor, Unmatched, fill_parameters, parameter_markers, spans, tokenize
 
 if TYPE_CHECKING:
@@ -166,9 +166,8 @@ class SqlCells:
 
         words = [token.word for token in (tokenize(statement) or ())[:2]]
         selects = words[:1] == ["USE"]
-        kind = "SCHEMA" if len(self.default_schema) > 1 else "CATALOG"
         try:
-            self.spark.sql(f"USE {kind} {quote_name(self.default_schema)}")
+            self.spark.sql(use_statement(self.default_schema))
         except PySparkException:
             if selects:
                 self.default_schema = ()

@@ -30,7 +30,7 @@ from lakeward.pipelines.sql.queries import NameScope, query_function
 from lakeward.pipelines.sql.statements import DatasetStatement, SourceStatement
 from lakeward.pipelines.storage.dataset_manager import KIND_PROPERTY
 from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
-from lakeward.quoting import quote_name
+from lakeward.quoting import quote_name, use_statement
 from lakeward.spark_internals import activated
 from lakeward.sql import (
     LABELS,
@@ -148,7 +148,7 @@ def explain_materialized_view(spark: SparkSession, command: ExplainMaterializedV
     statement = _parse(command.text)
     assert statement.query is not None, "the grammar of materialized views needs a query"
     fresh = spark.newSession()
-    fresh.sql(f"USE {quote_name([context.catalog, context.schema])}")
+    fresh.sql(use_statement([context.catalog, context.schema]))
     source = SourceStatement(command.text, "EXPLAIN", 1, 1)
     with activated(fresh):
         query = query_function(fresh, source, statement.query, NameScope(), statement.columns)

@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The result of INSERT into a Delta table: num_affected_rows and num_inserted_rows, as on the platform. Spark
+ * The result of INSERT into a Delta table: the numbers of affected and inserted rows, as on the platform. Spark
  * gives none. The numbers are those of the commit that the thread of the statement has written.
  */
 public class InsertedRows {
@@ -38,30 +38,32 @@ public class InsertedRows {
         LAST.set(new InsertedRows(file, information));
     }
 
-    /** Return the result of an INSERT that has run in this thread; null for any other statement. */
-    public static Dataset of(Dataset statement) throws IOException {
+    /** Return the result of an INSERT that has run in this thread, with these columns; null for any other statement. */
+    public static Dataset of(Dataset statement, String columns) throws IOException {
+        LogicalPlan plan = statement.queryExecution().commandExecuted();
+        LogicalPlan command = plan instanceof CommandResult ? ((CommandResult) plan).commandLogicalPlan() : null;
+        Long inserted = command == null ? null : count(command);
+        if (inserted == null) return null;
+        Row row = RowFactory.create(new Object[] {inserted, inserted});
+        return (Dataset) statement.sparkSession().createDataFrame(Collections.singletonList(row), StructType.fromDDL(columns));
+    }
+
+    /** Return the rows that a command of this thread has inserted; null for other commands, and where that is not known. */
+    static Long count(LogicalPlan command) throws IOException {
         InsertedRows last = (InsertedRows) LAST.get();
-        LAST.remove();
-        DeltaTableV2 target = target(statement.queryExecution().commandExecuted());
+        DeltaTableV2 target = target(command);
         if (target == null) return null;
         long before = target.initialSnapshot().version();
         boolean isCommitted = last != null && last.log.equals(target.deltaLog().logPath()) && last.version > before;
         // Delta commits nothing for a query that has no rows. Other storage than LinkLogStore remembers nothing.
-        if (!isCommitted) return target.deltaLog().unsafeVolatileSnapshot().version() == before ? result(statement, 0) : null;
+        if (!isCommitted) return target.deltaLog().unsafeVolatileSnapshot().version() == before ? Long.valueOf(0) : null;
         JsonNode metrics = ((JsonNode) WarehouseLayout.JSON.readTree(last.information).get("commitInfo")).get("operationMetrics");
         if (metrics == null || !metrics.has("numOutputRows")) return null;
         long copied = metrics.has("numCopiedRows") ? metrics.get("numCopiedRows").asLong() : 0;
-        return result(statement, metrics.get("numOutputRows").asLong() - copied);
+        return Long.valueOf(metrics.get("numOutputRows").asLong() - copied);
     }
 
-    private static Dataset result(Dataset statement, long inserted) {
-        Row row = RowFactory.create(new Object[] {Long.valueOf(inserted), Long.valueOf(inserted)});
-        StructType schema = StructType.fromDDL("num_affected_rows BIGINT, num_inserted_rows BIGINT");
-        return (Dataset) statement.sparkSession().createDataFrame(Collections.singletonList(row), schema);
-    }
-
-    private static DeltaTableV2 target(LogicalPlan plan) {
-        LogicalPlan command = plan instanceof CommandResult ? ((CommandResult) plan).commandLogicalPlan() : null;
+    private static DeltaTableV2 target(LogicalPlan command) {
         if (!(command instanceof V2WriteCommand) || !(((V2WriteCommand) command).table() instanceof DataSourceV2Relation)) return null;
         Table table = ((DataSourceV2Relation) ((V2WriteCommand) command).table()).table();
         return table instanceof DeltaTableV2 ? (DeltaTableV2) table : null;

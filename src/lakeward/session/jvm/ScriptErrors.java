@@ -1,6 +1,7 @@
 package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -23,7 +24,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The errors that handlers of scripts handle, for GET DIAGNOSTICS and RESIGNAL (sql/constructs/scripting.py).
+ * What GET DIAGNOSTICS and RESIGNAL need of statements (sql/constructs/scripting.py): the errors that handlers
+ * handle, and the rows of the last DML statement.
  *
  * Spark passes an error to no handler. This listener keeps how the last statement of each session ended; a
  * handler asks for it first of all. It has a queue of its own, so that no listener of the user delays it.
@@ -36,6 +38,9 @@ public class ScriptErrors extends SparkListener {
     public static final String DIAGNOSTIC = "lakeward_diagnostic";
     /** Raises the error with this number again. */
     public static final String RESIGNAL = "lakeward_resignal";
+
+    /** The rows of the last DML statement. */
+    public static final String ROW_COUNT = "lakeward_row_count";
 
     private static final int KEPT = 1000;
     private static final long PATIENCE_SECONDS = 60;
@@ -72,10 +77,13 @@ public class ScriptErrors extends SparkListener {
     public void onOtherEvent(SparkListenerEvent event) {
         if (event instanceof Marker) {
             ((Marker) event).reached.countDown();
+        } else if (event instanceof RowCounts.Counted) {
+            ((RowCounts.Counted) event).store();
         } else if (event instanceof SparkListenerSQLExecutionEnd) {
             SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
             if (end.qe() == null) return;
             Object failure = end.executionFailure() == null || end.executionFailure().isEmpty() ? null : end.executionFailure().get();
+            if (failure == null) RowCounts.ended(end.qe());
             synchronized (ends) {
                 ends.put(end.qe().sparkSession(), failure);
             }
@@ -101,13 +109,25 @@ public class ScriptErrors extends SparkListener {
 
     /** How the last statement of the session ended; null if it succeeded, or if that is not known in time. */
     private Object take(SparkSession session) throws InterruptedException {
-        Marker marker = new Marker();
-        session.sparkContext().listenerBus().post(marker);
-        boolean reached = marker.reached.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        boolean reached = catchUp(session.sparkContext());
         synchronized (ends) {
             Object ended = ends.remove(session);
             return reached ? ended : null;
         }
+    }
+
+    /** Waits until the listener has seen all statements that ended before; false if that takes too long. */
+    private static boolean catchUp(SparkContext context) throws InterruptedException {
+        if (of(context) == null) return false;
+        Marker marker = new Marker();
+        context.listenerBus().post(marker);
+        return marker.reached.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** The rows that the last DML statement of the session has affected; null where they are not known. */
+    public static Long rowCount() throws InterruptedException, IOException {
+        SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
+        return catchUp(session.sparkContext()) ? RowCounts.last(session) : null;
     }
 
     private static Throwable error(long number) {
@@ -163,6 +183,8 @@ public class ScriptErrors extends SparkListener {
     }
 
     static void register(SparkSessionExtensions all) {
+        all.injectFunction(SqlFunctions.described(ROW_COUNT,
+            new SqlFunctions.StaticMethod(ScriptErrors.class, "rowCount", DataTypes.LongType, new DataType[0])));
         Class here = ScriptErrors.class;
         all.injectFunction(SqlFunctions.described(HANDLED, new SqlFunctions.StaticMethod(here, "handled", DataTypes.LongType, new DataType[0])));
         all.injectFunction(SqlFunctions.described(DIAGNOSTIC,

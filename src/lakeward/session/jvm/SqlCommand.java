@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.Call;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
 import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
@@ -59,17 +60,22 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
         if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
         if (result instanceof Dataset) {
             Dataset rows = (Dataset) result;
-            return Collections.singletonList(new Rows(rows.schema(), rows.queryExecution().executedPlan().executeCollect())).iterator();
+            return results(rows.schema(), rows.queryExecution().executedPlan().executeCollect());
         }
         try {
             JsonNode json = WarehouseLayout.JSON.readTree((String) result);
             if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
             if (!json.has("schema")) return Collections.emptyList().iterator();
             StructType schema = StructType.fromDDL(json.get("schema").asText());
-            return Collections.singletonList(new Rows(schema, rows(json.get("rows")))).iterator();
+            return results(schema, rows(json.get("rows")));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static Iterator results(StructType schema, InternalRow[] rows) {
+        RowCounts.returned((SparkSession) org.apache.spark.sql.SparkSession.active(), schema, rows);
+        return Collections.singletonList(new Rows(schema, rows)).iterator();
     }
 
     private static InternalRow[] rows(JsonNode json) {

@@ -48,6 +48,7 @@ SOURCES = (
     "InsertedRows",
     "LinkLogStore",
     "DeltaOperation",
+    "RowCounts",
     "SqlCommand",
     "VersionedNames",
     "SqlParser",

@@ -11,6 +11,9 @@ from typing import Any
 from lakeward.patching import Order, PatchSpec
 from lakeward.spark_internals import inserted_rows
 
+INSERTED_COLUMNS = "num_affected_rows BIGINT, num_inserted_rows BIGINT"
+"""The result of INSERT."""
+
 
 def _sql(before: Any) -> Any:
     @wraps(before)
@@ -18,7 +21,7 @@ def _sql(before: Any) -> Any:
         result = before(self, sqlQuery, *args, **kwargs)
         # Each question to the JVM takes time.
         if "insert" in str(sqlQuery).lower():
-            return inserted_rows(result) or result
+            return inserted_rows(result, INSERTED_COLUMNS) or result
         return result
 
     return sql

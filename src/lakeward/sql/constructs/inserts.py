@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
+from lakeward.session import INSERTED_COLUMNS
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Tables"
-_RESULT = "num_affected_rows BIGINT, num_inserted_rows BIGINT"
 _QUERY = ("SELECT", "VALUES", "TABLE", "WITH", "FROM", "MAP", "REDUCE")
 # True in the rows to insert; the same rows with false find the rows that they replace.
 _IS_INSERTED = "__lakeward_comes"
@@ -86,7 +86,7 @@ class InsertReplace(Command):
             .collect()[0]
         )
         inserted = merged["num_inserted_rows"]
-        return {"schema": _RESULT, "rows": [[inserted, inserted]]}
+        return {"schema": INSERTED_COLUMNS, "rows": [[inserted, inserted]]}
 
 
 def _arity_mismatch(table: list[str], fields: list[str], columns: list[str]) -> SqlError:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from lakeward.quoting import quote_string
-from lakeward.sql.construct import Construct, Edit, Refusal
+from lakeward.sql.construct import Construct, Edit
 from lakeward.sql.script import handlers
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, unquoted
 
@@ -152,15 +152,15 @@ _ITEMS = {
 }
 
 
-def _transaction_state(tokens: Sequence[Token]) -> list[Edit]:
-    """Rewrite GET DIAGNOSTICS … = TRANSACTION_ACTIVE: outside of BEGIN ATOMIC there is no transaction."""
-    return [edit for at in range(len(tokens)) for edit in transaction_state(tokens, at, "false")]
+def _statement_diagnostics(tokens: Sequence[Token]) -> list[Edit]:
+    """Rewrite GET DIAGNOSTICS … = ROW_COUNT and TRANSACTION_ACTIVE: only BEGIN ATOMIC is a transaction."""
+    return [edit for at in range(len(tokens)) for edit in statement_diagnostics(tokens, at, "false")]
 
 
-def transaction_state(tokens: Sequence[Token], at: int, value: str) -> list[Edit]:
-    """Return the edits of a GET DIAGNOSTICS statement at a token, which then sets its variables to `value`.
+def statement_diagnostics(tokens: Sequence[Token], at: int, is_active: str) -> list[Edit]:
+    """Return the edits of a GET DIAGNOSTICS statement at a token, which then sets its variables.
 
-    Returns no edits for other tokens, and for statements about other things than the transaction.
+    Returns no edits for other tokens, and for statements about a condition.
     """
     cursor = TokenCursor(tokens)
     cursor.at = at
@@ -174,8 +174,10 @@ def transaction_state(tokens: Sequence[Token], at: int, value: str) -> list[Edit
     try:
         while True:
             cursor.name(3)
-            cursor.need("=", "TRANSACTION_ACTIVE")
+            cursor.need("=")
+            item = cursor.one_of("TRANSACTION_ACTIVE", "ROW_COUNT")
             token = tokens[cursor.at - 1]
+            value = is_active if item == "TRANSACTION_ACTIVE" else _ROW_COUNT if at else _OUTSIDE
             edits.append(Edit(token.start, token.end, value))
             if not cursor.words(","):
                 return edits
@@ -183,16 +185,12 @@ def transaction_state(tokens: Sequence[Token], at: int, value: str) -> list[Edit
         return []
 
 
-def _refuse(cursor: TokenCursor) -> Refusal:
-    """Refuse GET DIAGNOSTICS of the number of rows."""
-    cursor.need("GET", "DIAGNOSTICS")
-    cursor.name(3)
-    cursor.need("=", "ROW_COUNT")
-    message = f"GET DIAGNOSTICS … = ROW_COUNT is not supported here: {_NO_COUNT}"
-    return Refusal("UNSUPPORTED_SQL", message, "0A000")
-
-
-_NO_COUNT = "use the result of the statement, such as num_affected_rows."
+# The function of the JVM that gives the rows of the last DML statement of the session.
+_ROW_COUNT = "lakeward_row_count()"
+_OUTSIDE = (
+    f"CAST({_CALL}('UNSUPPORTED_SQL', '0A000', "
+    "'GET DIAGNOSTICS … = ROW_COUNT can be used in BEGIN … END only.') AS BIGINT)"
+)
 
 CONSTRUCTS = (
     Construct(
@@ -206,22 +204,15 @@ CONSTRUCTS = (
         test="tests/sql/test_diagnostics.py",
     ),
     Construct(
-        name="GET DIAGNOSTICS TRANSACTION_ACTIVE",
+        name="GET DIAGNOSTICS TRANSACTION_ACTIVE, ROW_COUNT",
         area=_AREA,
         verdict="rewritten",
         example="GET DIAGNOSTICS active = TRANSACTION_ACTIVE",
-        note="true in BEGIN ATOMIC … END, else false",
-        edits=_transaction_state,
-        test="tests/sql/test_transactions.py",
-    ),
-    Construct(
-        name="GET DIAGNOSTICS ROW_COUNT",
-        area=_AREA,
-        verdict="unsupported",
-        example="GET DIAGNOSTICS n = ROW_COUNT",
-        note=_NO_COUNT,
-        starts=("GET",),
-        statement=_refuse,
+        note="TRANSACTION_ACTIVE is true in BEGIN ATOMIC … END, else false; ROW_COUNT, in scripts only, is "
+        "num_affected_rows of the last INSERT, UPDATE, DELETE, MERGE or COPY INTO of the session, NULL for "
+        "tables that are not Delta tables",
+        edits=_statement_diagnostics,
+        test="tests/sql/test_row_count.py",
     ),
     Construct(
         name="SIGNAL",

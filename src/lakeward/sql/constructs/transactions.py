@@ -20,7 +20,7 @@ from lakeward.sql.construct import (
     apply_edits,
     unsupported,
 )
-from lakeward.sql.constructs.scripting import transaction_state
+from lakeward.sql.constructs.scripting import statement_diagnostics
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _atomic_block(cursor: TokenCursor) -> RewriteResult:
             # Blanks keep the positions of errors.
             at = other.start - offset
             text = f"{text[:at]}{' ' * len(other.text)}{text[at + len(other.text) :]}"
-    active = [edit for at in range(len(tokens)) for edit in transaction_state(tokens, at, "true")]
+    active = [edit for at in range(len(tokens)) for edit in statement_diagnostics(tokens, at, "true")]
     text = apply_edits(text, (Edit(each.start - offset, each.end - offset, each.text) for each in active))
     tables = []
     for at in _written([token.word for token in tokens]):
