@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lakeward.principals import read_principals
 from tests.workspace.server import USER, Server
 
 sdk = pytest.importorskip("databricks.sdk")
@@ -171,3 +172,13 @@ def test_only_administrators_change_principals(server: Server) -> None:
     answer = server.answer("POST", "/api/2.0/preview/scim/v2/Users", {"userName": "e@x.io"}, token=token)
     assert answer.status_code == 403
     assert server.answer("GET", "/api/2.0/preview/scim/v2/Users", token=token).status_code == 200
+
+
+def test_sql_reads_the_principals_of_the_workspace(client: Any, server: Server) -> None:
+    user = client.users.create(user_name="Sql@example.com")
+    inner = client.groups.create(display_name="inner", members=[iam.ComplexValue(value=user.id)])
+    client.groups.create(display_name="outer", members=[iam.ComplexValue(value=inner.id)])
+    found = read_principals(server.state, USER)
+    assert {USER, "Sql@example.com"} <= set(found.users)
+    assert found.memberships("sql@example.com") == {"users": True, "inner": True, "outer": False}
+    assert "admins" in found.memberships(USER)

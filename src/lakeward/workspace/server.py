@@ -20,6 +20,7 @@ from lakeward.databricks_shims.local_workspace import ApiError, remove_idle_uplo
 from lakeward.dbutils import Environment
 from lakeward.errors import ConfigurationError
 from lakeward.file_lock import FileLock
+from lakeward.principals import DATABASE
 from lakeward.private_folders import private_folder
 from lakeward.session import Settings
 from lakeward.workspace.api.request_types import parse_object
@@ -94,7 +95,7 @@ def serve(
                 log.add(warning=text)
                 warn(text)
 
-            store = Store(folder / "workspace.db", warn=noted)
+            store = Store(folder / DATABASE, warn=noted)
             exclude_damaged(store)
             fail_interrupted_runs(store)
             add_resources(store, resources, settings.user, noted)

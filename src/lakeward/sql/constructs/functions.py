@@ -34,11 +34,16 @@ _DEFAULT_GROUPS = ("users", "account users")
 GLOBAL_METASTORE_ID = "local:local:00000000-0000-0000-0000-000000000001"
 
 
+def configured_groups(spark: SparkSession) -> list[str]:
+    """Return the user's groups by the setting or the variable."""
+    configured = spark.conf.get(GROUPS_CONF, None) or os.environ.get(GROUPS_VARIABLE, "")
+    return [name.strip() for name in (configured or "").split(",") if name.strip()]
+
+
 def _groups(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Rows:
     """Return the user's groups, for is_member and is_account_group_member."""
     del positional, named
-    configured = spark.conf.get(GROUPS_CONF, None) or os.environ.get(GROUPS_VARIABLE, "")
-    names = [name.strip() for name in (configured or "").split(",") if name.strip()]
+    names = configured_groups(spark)
     return Rows("name STRING", [[name] for name in dict.fromkeys([*_DEFAULT_GROUPS, *names])])
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter, user_id
+from lakeward.principals import BUILT_IN_GROUPS
 from lakeward.workspace.api.fields import Types
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
@@ -90,7 +91,7 @@ class Directory:
         before = self.get(kind, key)
         if (
             kind is GROUPS
-            and before["displayName"] in _BUILT_IN
+            and before["displayName"] in BUILT_IN_GROUPS
             and body.get("displayName") != before["displayName"]
         ):
             raise invalid_parameter(f"Group {before['displayName']} cannot be renamed.")
@@ -103,7 +104,7 @@ class Directory:
     def remove(self, kind: ResourceType, key: str) -> None:
         """Remove a resource and its memberships. Raises ApiError for the owner and the built-in groups."""
         found = self.get(kind, key)
-        if kind is GROUPS and found["displayName"] in _BUILT_IN:
+        if kind is GROUPS and found["displayName"] in BUILT_IN_GROUPS:
             raise invalid_parameter(f"Group {found['displayName']} cannot be deleted.")
         if kind is USERS and found["userName"] == self._call.owner:
             raise invalid_parameter("The owner of the workspace cannot be deleted.")
@@ -147,7 +148,7 @@ class Directory:
             email = {"type": "work", "value": owner, "primary": True}
             body = {"id": key, "userName": owner, "displayName": owner, "emails": [email], "active": True}
             self._store.put(USERS.kind, key, body)
-        for name in _BUILT_IN:
+        for name in BUILT_IN_GROUPS:
             if self._store.get(GROUPS.kind, user_id(name)) is None:
                 members = [{"value": key}] if name == "admins" else []
                 self._store.put(
@@ -186,9 +187,6 @@ class Directory:
 
     def _path_of(self, key: str) -> str:
         return next(kind.path for kind in RESOURCE_TYPES if self._store.get(kind.kind, key) is not None)
-
-
-_BUILT_IN = ("users", "admins")
 
 
 def name_of(kind: ResourceType, body: Mapping[str, Any]) -> str:

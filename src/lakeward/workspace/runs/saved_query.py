@@ -7,6 +7,7 @@ from typing import Any
 from lakeward.atomic_files import atomic_write
 from lakeward.quoting import quote_name
 from lakeward.session import Settings
+from lakeward.workspace.state.serving import server_folder
 from lakeward.workspace.state.store import Store
 
 KIND = "saved_query"
@@ -20,7 +21,7 @@ def use_text(task: Any, store: Store, settings: Settings) -> None:
     if found is None or found["lifecycle_state"] != "ACTIVE":
         return
     use = [f"USE {word} {quote_name([found[key]])};\n" for word, key in _CONTEXT if found.get(key)]
-    file = settings.state / "server" / "queries" / f"{found['id']}.sql"
+    file = server_folder(settings) / "queries" / f"{found['id']}.sql"
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     atomic_write(file, "".join(use) + str(found.get("query_text") or ""))
     del task["query"]

@@ -8,13 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.principals import SERVER_FOLDER
+
 if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
 def server_folder(settings: Settings) -> Path:
     """Return the folder of the server's state: database, logs of runs, request log."""
-    return settings.state / "server"
+    return settings.state / SERVER_FOLDER
 
 
 def lock_file(settings: Settings) -> Path:
