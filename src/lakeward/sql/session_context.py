@@ -18,6 +18,7 @@ from lakeward.errors import SqlError
 from lakeward.object_metadata import metadata_file, read_metadata, write_metadata
 from lakeward.session import BUILT_IN_CATALOGS, Settings, catalog_remedy, current_settings
 from lakeward.spark_internals import catalog_manager, frame_from_java, java_session, jvm_view
+from lakeward.volume_folders import names_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,12 +48,13 @@ class SessionContext:
         return sorted(names - {"spark_catalog"})
 
     def schemas(self, catalog: str) -> list[str]:
-        """Return the names of a catalog's schemas."""
-        return _folder_names(self.settings.warehouse / catalog)
+        """Return the names of a catalog's schemas, those with volumes alone included."""
+        with_tables = _folder_names(self.settings.warehouse / catalog)
+        return sorted({*with_tables, *names_in(self.settings.volumes, catalog)})
 
     def volumes(self, catalog: str, schema: str) -> list[str]:
         """Return the names of a schema's volumes."""
-        return _folder_names(self.settings.volumes / catalog / schema)
+        return sorted(names_in(self.settings.volumes, catalog, schema))
 
     def require_catalog(self, name: str) -> str:
         """Return the catalog's name as it is stored; raises SqlError if it does not exist."""

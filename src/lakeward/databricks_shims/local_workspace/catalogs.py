@@ -24,6 +24,7 @@ from lakeward.databricks_shims.local_workspace.table_files import (
     table_names,
 )
 from lakeward.session import DEFAULT_CATALOGS
+from lakeward.volume_folders import container_folders
 
 
 def list_catalogs(call: ApiRequest) -> Any:
@@ -122,15 +123,8 @@ def folder_names(folder: Path) -> list[str]:
 
 
 def volume_folders(call: ApiRequest, *parts: str) -> list[Path]:
-    """Return the folders with the volumes of a catalog or schema, or of all.
-
-    Code may have written `/Volumes/Main/Sales`: names are compared without regard to case.
-    """
-    found = [call.environment.settings().volumes]
-    for part in parts:
-        found = [each for folder in found if folder.is_dir() for each in folder.iterdir()]
-        found = [each for each in found if each.name.lower() == part.lower()]
-    return [folder for folder in found if folder.is_dir() and not folder.is_symlink()]
+    """Return the folders with the volumes of a catalog or schema, or of all."""
+    return container_folders(call.environment.settings().volumes, *parts)
 
 
 def catalog_names(call: ApiRequest) -> list[str]:

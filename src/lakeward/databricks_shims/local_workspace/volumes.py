@@ -14,33 +14,30 @@ from lakeward.databricks_shims.local_workspace.api_error import ApiError, invali
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
 from lakeward.databricks_shims.local_workspace.catalogs import checked_name, require_schema
 from lakeward.databricks_shims.local_workspace.contained_paths import (
-    check_name,
     is_name,
     volume_description,
     volume_note,
 )
 from lakeward.databricks_shims.local_workspace.object_descriptions import read_shown
 from lakeward.object_metadata import read_metadata, write_metadata
+from lakeward.volume_folders import names_in, volume_folder
 
 _SHOWN_BY_SQL = ("comment", "owner")
 
 
 def list_volumes(call: ApiRequest) -> Any:
     """Return the volumes of a schema. Raises ApiError for a schema that does not exist."""
-    catalog, schema = call.required("catalog_name"), call.required("schema_name")
-    require_schema(call, checked_name(catalog), checked_name(schema))
-    folder = _root(call) / catalog / schema
-    if not folder.is_dir():
-        return {"volumes": []}
+    catalog, schema = (checked_name(call.required(name)) for name in ("catalog_name", "schema_name"))
+    require_schema(call, catalog, schema)
     # Code can make folders with names that no volume has.
-    names = sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
+    names = sorted(name for name in names_in(_root(call), catalog, schema) if is_name(name))
     return {"volumes": [_about(call, catalog, schema, name) for name in names]}
 
 
 @exclusively
 def create(call: ApiRequest) -> Any:
     """Create a managed volume; external ones need a storage account."""
-    parts = [call.required(name) for name in ("catalog_name", "schema_name", "name")]
+    parts = [checked_name(call.required(name)) for name in ("catalog_name", "schema_name", "name")]
     if call.body.get("volume_type", "MANAGED") != "MANAGED":
         raise ApiError(
             501,
@@ -48,7 +45,7 @@ def create(call: ApiRequest) -> Any:
             "An external volume has no storage here: map its path with --mount /Volumes/…=FOLDER.",
         )
     folder = _folder(call, parts)
-    require_schema(call, parts[0].lower(), parts[1].lower())
+    require_schema(call, *parts[:2])
     _refuse_duplicate(folder, parts)
     folder.mkdir(parents=True)
     try:
@@ -71,16 +68,17 @@ def update(call: ApiRequest) -> Any:
     parts, folder = _existing(call)
     name = call.body.get("new_name")
     if name:
-        renamed = [*parts[:2], str(name)]
-        if renamed[2].lower() != parts[2].lower():
+        renamed = [*parts[:2], checked_name(str(name))]
+        if renamed != parts:
             _refuse_duplicate(_folder(call, renamed), renamed)
-        folder.rename(_folder(call, renamed))
-        if _description(call, parts).is_file():
-            _description(call, parts).rename(_description(call, renamed))
-        note = _note(call, parts)
-        if note.is_file():
-            note.rename(_note(call, renamed))
-        parts = renamed
+            place = folder.with_name(renamed[2])
+            description, note = _description(call, parts), _note(call, parts)
+            folder.rename(place)
+            if description.is_file():
+                description.rename(volume_description(place))
+            if note.is_file():
+                note.rename(_note(call, renamed))
+            parts = renamed
     _describe(call, parts, updated_by=call.user or call.owner)
     return _about(call, *parts)
 
@@ -98,9 +96,8 @@ def delete(call: ApiRequest) -> None:
 
 
 def _refuse_duplicate(folder: Path, parts: list[str]) -> None:
-    """Raise ApiError where a volume of that name exists; letters of both cases are equal."""
-    names = {each.name.lower() for each in folder.parent.iterdir()} if folder.parent.is_dir() else set()
-    if folder.name.lower() in names:
+    """Raise ApiError where a volume of that name exists."""
+    if folder.exists():
         raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Volume '{'.'.join(parts)}' already exists")
 
 
@@ -110,7 +107,7 @@ def _root(call: ApiRequest) -> Path:
 
 def _existing(call: ApiRequest) -> tuple[list[str], Path]:
     """Return the name's parts and the folder of a volume. Raises ApiError where it does not exist."""
-    parts = call.path_parameter.strip("/").split(".")
+    parts = [checked_name(part) for part in call.path_parameter.strip("/").split(".")]
     if len(parts) != 3:
         raise invalid_parameter("A volume's name has three parts: catalog.schema.volume")
     folder = _folder(call, parts)
@@ -120,9 +117,8 @@ def _existing(call: ApiRequest) -> tuple[list[str], Path]:
 
 
 def _folder(call: ApiRequest, parts: list[str]) -> Path:
-    for part in parts:
-        check_name(part)
-    return _root(call).joinpath(*parts)
+    catalog, schema, name = parts
+    return volume_folder(_root(call), catalog, schema, name)
 
 
 def _about(call: ApiRequest, catalog: str, schema: str, name: str) -> dict[str, Any]:
@@ -138,7 +134,7 @@ def _about(call: ApiRequest, catalog: str, schema: str, name: str) -> dict[str, 
         "volume_type": "MANAGED",
         "owner": call.environment.settings().user,
         "volume_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{catalog}.{schema}.{name}")),
-        "storage_location": f"dbfs:/Volumes/{catalog}/{schema}/{name}",
+        "storage_location": f"dbfs:/Volumes/{folder.relative_to(_root(call)).as_posix()}",
         **_kept(call, [catalog, schema, name]),
     }
 
@@ -164,7 +160,7 @@ def _kept(call: ApiRequest, parts: list[str]) -> dict[str, Any]:
 
 def _note(call: ApiRequest, parts: list[str]) -> Path:
     """Return the file in which SQL keeps what it shows; its names are lower case."""
-    return volume_note(call.environment.settings(), [part.lower() for part in parts])
+    return volume_note(call.environment.settings(), parts)
 
 
 def _times(call: ApiRequest, parts: list[str]) -> dict[str, Any]:

@@ -286,6 +286,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         List found = new ArrayList();
         java.util.TreeSet all = new java.util.TreeSet(folder.folders(new Path(folder.root(), catalog)));
         all.addAll(BuiltinTables.schemas(catalog));
+        all.addAll(folder.volumeSchemas(catalog));
         List schemas = new ArrayList(all);
         for (int k = 0; k < schemas.size(); k++) found.add(new String[] {(String) schemas.get(k)});
         return (String[][]) found.toArray(new String[0][]);

@@ -126,8 +126,9 @@ public class WarehouseCatalog extends InMemoryCatalog {
 
     public boolean databaseExists(String name) {
         if (folder.isFolder(folder.schema(name))) return true;
-        if (!name.equals("default")) return false;
-        // Spark expects this database in every lakehouse.
+        boolean hasVolumes = folder.volumeSchemas(IdentifierCodec.catalog(name)).contains(IdentifierCodec.schema(name));
+        if (!name.equals("default") && !hasVolumes) return false;
+        // Spark expects the database `default` in every lakehouse. A schema may have volumes alone.
         folder.makeFolder(folder.schema(name));
         return true;
     }

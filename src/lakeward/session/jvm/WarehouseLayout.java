@@ -115,6 +115,18 @@ public class WarehouseLayout {
         }
     }
 
+    /** The names of the schemas of a catalog that have volumes: the folders of /Volumes/CATALOG, in any case of letters. */
+    TreeSet volumeSchemas(String catalog) {
+        TreeSet names = new TreeSet();
+        FileStatus[] catalogs = list(new Path("/Volumes"));
+        for (int c = 0; c < catalogs.length; c++) {
+            if (!catalogs[c].getPath().getName().equalsIgnoreCase(catalog)) continue;
+            List schemas = folders(catalogs[c].getPath());
+            for (int s = 0; s < schemas.size(); s++) names.add(((String) schemas.get(s)).toLowerCase(java.util.Locale.ROOT));
+        }
+        return names;
+    }
+
     boolean isFolder(Path path) {
         try {
             return files.getFileStatus(path).isDirectory();

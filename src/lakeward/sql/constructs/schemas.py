@@ -12,6 +12,7 @@ from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, su
 from lakeward.sql.procedures import procedures_of
 from lakeward.sql.session_context import current_context, remove_folder, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
+from lakeward.volume_folders import container_folders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +45,8 @@ class DropSchema(Command):
                 next_step="Use DROP SCHEMA … CASCADE to drop it with all that is in it.",
             )
         run_with_delta(spark, self.text)
-        remove_folder(context.settings.volumes / catalog / schema)
+        for folder in container_folders(context.settings.volumes, catalog, schema):
+            remove_folder(folder)
 
 
 def _drop_schema(cursor: TokenCursor) -> DropSchema:

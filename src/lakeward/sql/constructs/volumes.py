@@ -13,6 +13,7 @@ from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.catalogs import schema_and_pattern
 from lakeward.sql.session_context import SessionContext, current_context, matches_pattern, remove_folder
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
+from lakeward.volume_folders import volume_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +22,8 @@ _AREA = "Volumes"
 
 
 def _folder(context: SessionContext, volume: tuple[str, ...]) -> Path:
-    return context.settings.volumes.joinpath(*volume)
+    catalog, schema, name = volume
+    return volume_folder(context.settings.volumes, catalog, schema, name)
 
 
 def _require_volume(context: SessionContext, volume: list[str]) -> tuple[str, ...]:

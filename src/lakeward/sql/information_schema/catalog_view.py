@@ -11,6 +11,7 @@ from lakeward.session import is_private_table
 from lakeward.spark_internals import catalog_manager, java_array, jvm_view
 from lakeward.sql.procedures import Procedure, procedures_of
 from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.volume_folders import volume_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,12 +78,9 @@ class CatalogView:
 
     def volumes(self) -> Iterator[tuple[Name, Any]]:
         """Yield all volumes, with their folders."""
-        root = self._context.settings.volumes / self.catalog
         for _, schema in self.schemas():
-            folder = root / schema
-            if folder.is_dir():
-                volumes = sorted(p for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
-                yield from (((self.catalog, schema, p.name), p) for p in volumes)
+            names = [(self.catalog, schema, name) for name in self._context.volumes(self.catalog, schema)]
+            yield from ((name, volume_folder(self._context.settings.volumes, *name)) for name in names)
 
     def functions(self) -> Iterator[tuple[Name, Row]]:
         """Yield all SQL functions, with their stored definitions."""
