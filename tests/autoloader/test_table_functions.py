@@ -66,6 +66,13 @@ def test_options_are_arguments_by_name(files: Landing) -> None:
         ("read_files('{0}/nothing')", "CF_PATH_DOES_NOT_EXIST_FOR_READ_FILES"),
         ("read_files('{0}', fileNamePattern => 'x')", "CF_UNABLE_TO_DETECT_FILE_FORMAT"),
         ("read_files('{0}', format => 'json', fileNamePattern => 'x')", "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE"),
+        ("read_files('{0}', format => 'xml')", "XML_ROW_TAG_MISSING"),
+        ("read_files('{0}', format => 'xml', schema => 'a INT')", "XML_ROW_TAG_MISSING"),
+        ("read_files('{0}', format => 'XML', schemaHints => 'a INT')", "XML_ROW_TAG_MISSING"),
+        (
+            "read_files('{0}', format => 'xml', schema => 'a INT', fileNamePattern => 'x')",
+            "XML_ROW_TAG_MISSING",
+        ),
         ("read_files()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("cloud_files('{0}')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
     ],

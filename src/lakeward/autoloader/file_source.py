@@ -19,7 +19,12 @@ from lakeward.autoloader.discovery.file_listing import (
     Globber,
     session_file_names,
 )
-from lakeward.autoloader.options.option_values import Options, evolution_mode, has_fixed_schema
+from lakeward.autoloader.options.option_values import (
+    Options,
+    evolution_mode,
+    has_fixed_schema,
+    require_format_options,
+)
 from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister, handoff_directory
 from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import java_session
@@ -252,11 +257,15 @@ class FileSource:
     def match_columns(
         self, files: Sequence[FileStatus], schema: StructType, rescue: Rescue
     ) -> ResolvedSchema:
-        """Split the user's columns into data columns and partition columns, which the paths have."""
+        """Split the user's columns into data columns and partition columns, which the paths have.
+
+        Raises CloudFilesError if an option is missing that the format requires.
+        """
         from pyspark.sql.types import StructType
 
         from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, infer_partition_schema
 
+        require_format_options(self.options)
         partitions = infer_partition_schema(self._below(files[:1]), self.options, schema)
         data = [field for field in schema.fields if field.name != rescue.name]
         return ResolvedSchema(StructType(data), partitions, "none", None)

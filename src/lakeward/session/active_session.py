@@ -228,7 +228,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         *(catalog_patch, observation_patch, udf_patch, insert_result_patch),
     ):
         patching.install(module.PATCHES)
-    errors_patch.install_errors_patches(settings.warehouse)
+    errors_patch.install_errors_patches(settings)
     _import(_BUILDER_PATCH)()
     _settings = settings
     # Before the first catalog access: Spark loads catalogs with the active session's settings.

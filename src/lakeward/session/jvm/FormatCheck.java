@@ -55,6 +55,7 @@ public class FormatCheck extends SessionRule {
 
     public static class Reads extends AbstractFunction1 {
         private final SparkSession session;
+        private final ReadPaths paths = new ReadPaths();
 
         Reads(SparkSession session) {
             this.session = session;
@@ -79,16 +80,21 @@ public class FormatCheck extends SessionRule {
                 // A stream of Delta may begin before the table.
                 if (source.isStreaming() && source.format().equalsIgnoreCase("delta")) return;
                 for (int i = 0; i < source.paths().length(); i++) {
-                    FormatCheck.check(session, source.format(), (String) source.paths().apply(i), "read from", known);
+                    check(source.format(), (String) source.paths().apply(i), known);
                 }
                 Option path = source.options().get("path");
-                if (path.isDefined()) FormatCheck.check(session, source.format(), (String) path.get(), "read from", known);
+                if (path.isDefined()) check(source.format(), (String) path.get(), known);
                 return;
             }
             Seq name = ((UnresolvedRelation) plan).multipartIdentifier();
             if (name.length() != 2 || !((String) name.apply(1)).contains("/")) return;
             if (plan.isStreaming() && "delta".equalsIgnoreCase((String) name.apply(0))) return;
-            FormatCheck.check(session, (String) name.apply(0), (String) name.apply(1), "read from", known);
+            check((String) name.apply(0), (String) name.apply(1), known);
+        }
+
+        private void check(String format, String path, Set known) {
+            paths.add(path);
+            FormatCheck.check(session, format, path, "read from", known);
         }
     }
 

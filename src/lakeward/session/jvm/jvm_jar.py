@@ -62,6 +62,7 @@ SOURCES = (
     "InsertTargets",
     "MergeStars",
     "DeclaredTypes",
+    "ReadPaths",
     "FormatCheck",
     "FileRescue",
     "RowSelection",

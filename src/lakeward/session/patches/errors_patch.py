@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial, wraps
-from pathlib import Path
 from typing import Any, cast
 
 from lakeward.patching import PatchSpec, install
+from lakeward.session.patches.empty_folders import empty_folder_hint
+from lakeward.session.paths import PathMap
+from lakeward.session.settings import Settings
 from lakeward.spark_internals import current_gateway
 
 # `main__default`.`f`, spark_catalog.main__default.t: a joined name, with what follows or comes before it.
@@ -23,15 +25,16 @@ _JOINED = re.compile(
     r"(?P<session>`?spark_catalog`?\.)?(?P<quote>`?)\b(?P<catalog>[a-z0-9]+(?:_[a-z0-9]+)*)__"
     r"(?P<schema>[a-z0-9]+(?:_[a-z0-9]+)*)(?P=quote)(?P<table>\.`?\w)?"
 )
+_NO_SCHEMA = "UNABLE_TO_INFER_SCHEMA"
 _ESCAPED = re.compile(r"_u([0-9a-f]{4})")
 
 
-def install_errors_patches(warehouse: Path) -> None:
-    """Change how PySpark presents errors of the JVM; `warehouse` has a folder per catalog."""
+def install_errors_patches(settings: Settings) -> None:
+    """Change how PySpark presents errors of the JVM."""
     messages, conversion = PATCHES
     install((messages,))
     conversion.remove()
-    conversion.install(partial(_convert_exception, warehouse=warehouse))
+    conversion.install(partial(_convert_exception, settings=settings))
 
 
 def with_users_names(text: str, catalogs: frozenset[str]) -> str:
@@ -57,7 +60,9 @@ def _decoded(name: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
 
 
-def _convert_exception(before: Any, *, warehouse: Path) -> Any:
+def _convert_exception(before: Any, *, settings: Settings) -> Any:
+    warehouse = settings.warehouse
+
     @wraps(before)
     def convert_exception(e: Any) -> Any:
         converted = _with_condition(before(e), e)
@@ -65,6 +70,11 @@ def _convert_exception(before: Any, *, warehouse: Path) -> Any:
         if text and "__" in text and warehouse.is_dir():
             catalogs = frozenset(each.name for each in warehouse.iterdir())
             converted._desc = with_users_names(text, catalogs)
+        if text and text.startswith(f"[{_NO_SCHEMA}"):
+            gateway: Any = current_gateway()
+            paths = gateway.jvm.lakeward.ReadPaths.last()
+            hint = empty_folder_hint(map(str, paths), PathMap.of(settings))
+            converted._desc += f" {hint}" if hint else ""
         return converted
 
     return convert_exception
