@@ -37,8 +37,8 @@ that the code has started.
 - **The notebook context** (`dbutils.notebook.entry_point`, and `get_context()` of
 `dbruntime.databricks_repl_context`) has the address and the token of that workspace,
 for code with `requests` and for `WorkspaceClient(host, token)`. `https://` before its `browserHostName` or
-`spark.databricks.workspaceUrl` leads there, too, with requests, `urllib`, urllib3 and `http.client`; httpx
-and aiohttp need `apiUrl()`.
+`spark.databricks.workspaceUrl` leads there, too, with requests, `urllib`, urllib3, `http.client`, httpx
+and aiohttp.
 
 - **Secrets** are read from `LAKEWARD_SECRET_<SCOPE>_<KEY>`, then from the file
 `secrets/<scope>/<key>` of the target's state folder, which only its owner may read (mode

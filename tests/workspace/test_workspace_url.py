@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -63,12 +64,61 @@ def _with_the_sdk(url: str, headers: dict[str, str]) -> Any:
     return client.current_user.me().as_dict()
 
 
+def _with_httpx(url: str, headers: dict[str, str]) -> Any:
+    httpx = pytest.importorskip("httpx")
+    found = httpx.get(url + PATH, headers=headers, timeout=30)
+    assert str(found.url) == url + PATH
+    return found.json()
+
+
+def _with_an_httpx_client(url: str, headers: dict[str, str]) -> Any:
+    httpx = pytest.importorskip("httpx")
+    with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
+        client.post("/api/2.1/jobs/list", json={"limit": 1})
+        return client.get(PATH).json()
+
+
+def _with_an_async_httpx_client(url: str, headers: dict[str, str]) -> Any:
+    httpx = pytest.importorskip("httpx")
+
+    async def request() -> Any:
+        async with httpx.AsyncClient(headers=headers, timeout=30) as client:
+            return (await client.get(url + PATH)).json()
+
+    return asyncio.run(request())
+
+
+def _with_aiohttp(url: str, headers: dict[str, str]) -> Any:
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def request() -> Any:
+        async with aiohttp.ClientSession(headers=headers) as session, session.get(url + PATH) as answer:
+            return await answer.json()
+
+    return asyncio.run(request())
+
+
+def _with_an_aiohttp_base(url: str, headers: dict[str, str]) -> Any:
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def request() -> Any:
+        async with aiohttp.ClientSession(url, headers=headers) as session, session.get(PATH) as answer:
+            return await answer.json()
+
+    return asyncio.run(request())
+
+
 CLIENTS: dict[str, Callable[[str, dict[str, str]], Any]] = {
     "requests": _with_requests,
     "requests.Session": _with_a_session,
     "urllib.request": _with_urllib,
     "urllib3": _with_urllib3,
     "http.client": _with_http_client,
+    "httpx": _with_httpx,
+    "httpx.Client": _with_an_httpx_client,
+    "httpx.AsyncClient": _with_an_async_httpx_client,
+    "aiohttp": _with_aiohttp,
+    "aiohttp with a base": _with_an_aiohttp_base,
     "databricks-sdk": _with_the_sdk,
 }
 NAMES: dict[str, Callable[[JavaContext], str]] = {
@@ -139,7 +189,10 @@ def test_without_a_workspace_the_error_names_what_has_one(shims: None, client: s
     assert "[Errno" not in str(raised.value)
 
 
-@pytest.mark.parametrize("client", ["requests", "urllib.request", "urllib3", "http.client"])
+@pytest.mark.parametrize(
+    "client",
+    ["requests", "urllib.request", "urllib3", "http.client", "httpx", "httpx.AsyncClient", "aiohttp"],
+)
 def test_other_names_keep_their_certificates(in_workspace: InWorkspace, shims: None, client: str) -> None:
     """A server without TLS on another port of this machine, and with another name, is refused."""
     listener = socket.create_server(("127.0.0.1", 0))

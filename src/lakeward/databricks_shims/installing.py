@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from lakeward.databricks_shims import ipython, ipython_display
+from lakeward.databricks_shims import ipython, ipython_display, workspace_url
 from lakeward.databricks_shims.modules import PACKAGES, SERVED
 from lakeward.patching import PatchSpec, insert_entry, remove_entry, replacing_spec
 from lakeward.session import on_databricks
@@ -123,29 +123,15 @@ def _restore_sdk(module: ModuleType) -> None:
     sdk.restore(module)
 
 
-def _lead_connections(module: ModuleType) -> None:
-    from lakeward.databricks_shims import workspace_url
-
-    workspace_url.lead_connections(module)
-
-
-def _restore_connections(module: ModuleType) -> None:
-    from lakeward.databricks_shims import workspace_url
-
-    workspace_url.restore_connections(module)
-
-
 _AFTER: Mapping[str, _Fill] = {
     "databricks.sdk": _answer_sdk,
-    "http.client": _lead_connections,
-    "urllib3.connection": _lead_connections,
+    **dict.fromkeys(workspace_url.PATCHED_MODULES, workspace_url.lead_connections),
     **dict.fromkeys((spec.owner for spec in ipython.PATCHES), ipython.answer),
     "IPython.display": ipython_display.lead,
 }
 _RESTORE: Mapping[str, _Fill] = {
     "databricks.sdk": _restore_sdk,
-    "http.client": _restore_connections,
-    "urllib3.connection": _restore_connections,
+    **dict.fromkeys(workspace_url.PATCHED_MODULES, workspace_url.restore_connections),
     **dict.fromkeys((spec.owner for spec in ipython.PATCHES), ipython.restore),
     "IPython.display": ipython_display.restore,
 }

@@ -3,7 +3,7 @@
 Code on the platform joins `https://` and `spark.databricks.workspaceUrl`, or the `browserHostName` of the
 notebook context. Here both name a server on loopback without TLS. Connections to these names, and to no
 others, are made without it: those of `urllib`, `http.client`, urllib3 and what is built on them (requests,
-databricks-sdk).
+databricks-sdk), of httpx and of aiohttp.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAME = urlsplit(NO_WORKSPACE.host).hostname
 
 
 def lead_connections(module: ModuleType) -> None:
-    """Patch the imported module `http.client` or `urllib3.connection`."""
+    """Patch an imported module of PATCHES."""
     patching.install(_specs(module))
 
 
@@ -75,8 +75,75 @@ def _without_tls(before: Any) -> Any:
     return connect
 
 
+def _httpx_direct(before: Any) -> Any:
+    @functools.wraps(before)
+    def transport_for_url(self: Any, url: Any) -> Any:
+        # Proxies do not see names of this machine; those of the environment are other transports.
+        return self._transport if _is_local(url) else before(self, url)
+
+    return transport_for_url
+
+
+def _httpx_sent(before: Any) -> Any:
+    @functools.wraps(before)
+    def handle_request(self: Any, request: Any) -> Any:
+        return before(self, _httpx_without_tls(request))
+
+    return handle_request
+
+
+def _httpx_without_tls(request: Any) -> Any:
+    """Return the request, or the one to the local workspace; raises ConnectError without a workspace."""
+    import httpx  # type: ignore[import-not-found,unused-ignore]
+
+    url = request.url
+    try:
+        address = _local_address(url.host, url.port) if url.scheme == "https" else None
+    except ConnectionError as error:
+        raise httpx.ConnectError(str(error), request=request) from None
+    if address is None:
+        return request
+    return httpx.Request(
+        request.method,
+        url.copy_with(scheme="http", host=address[0], port=address[1]),
+        headers=request.headers,
+        stream=request.stream,
+        extensions=request.extensions,
+    )
+
+
+def _aiohttp_url(before: Any) -> Any:
+    @functools.wraps(before)
+    def build_url(self: Any, str_or_url: Any) -> Any:
+        import aiohttp  # type: ignore[import-not-found,unused-ignore]
+
+        url = before(self, str_or_url)
+        try:
+            address = _local_address(url.host, url.explicit_port) if url.scheme == "https" else None
+        except ConnectionError as error:
+            raise aiohttp.ClientConnectionError(str(error)) from None
+        return url if address is None else url.with_scheme("http").with_host(address[0]).with_port(address[1])
+
+    return build_url
+
+
+def _is_local(url: Any) -> bool:
+    try:
+        return url.scheme == "https" and _local_address(url.host, url.port) is not None
+    except ConnectionError:
+        return True
+
+
 _REASON = "https:// before the host name of the workspace leads to the local workspace"
 PATCHES = (
     PatchSpec("http.client:HTTPSConnection", "connect", "shims", _REASON, _without_tls),
     PatchSpec("urllib3.connection:HTTPSConnection", "connect", "shims", _REASON, _without_tls),
+    *(
+        PatchSpec(f"httpx:{client}", "_transport_for_url", "shims", _REASON, _httpx_direct)
+        for client in ("Client", "AsyncClient")
+    ),
+    PatchSpec("httpx:HTTPTransport", "handle_request", "shims", _REASON, _httpx_sent),
+    PatchSpec("httpx:AsyncHTTPTransport", "handle_async_request", "shims", _REASON, _httpx_sent),
+    PatchSpec("aiohttp:ClientSession", "_build_url", "shims", _REASON, _aiohttp_url),
 )
+PATCHED_MODULES = tuple(dict.fromkeys(spec.owner.partition(":")[0] for spec in PATCHES))
