@@ -122,9 +122,9 @@ def test_parameters_are_put_in_where_they_stand() -> None:
 
 
 def test_a_refusal_names_the_reason() -> None:
-    outcome = rewrite("UNDROP TABLE t")
+    outcome = rewrite("FSCK REPAIR TABLE t")
     assert isinstance(outcome, Refusal)
-    assert "files of a dropped table" in outcome.message
+    assert "RESTORE TABLE" in outcome.message
 
 
 @pytest.mark.parametrize("construct", [c for c in CONSTRUCTS if c.statement or c.edits], ids=lambda c: c.name)

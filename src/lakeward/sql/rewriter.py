@@ -15,6 +15,7 @@ from lakeward.sql.constructs import (
     copy_into,
     copy_location,
     create_table,
+    dropped_tables,
     event_log,  # noqa: F401  # registers a function
     expressions,
     functions,
@@ -64,6 +65,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *scripting.CONSTRUCTS,
     *procedures.CONSTRUCTS,
     *tables.CONSTRUCTS,
+    *dropped_tables.CONSTRUCTS,
     *not_null.CONSTRUCTS,
     *partitions.CONSTRUCTS,
     *clone.CONSTRUCTS,

@@ -84,7 +84,10 @@ ANALYZE TABLES COMPUTE STATISTICS
 ANALYZE TABLES FROM corpus_nothing COMPUTE STATISTICS
 --! SCHEMA_NOT_FOUND
 SHOW TABLES DROPPED
---! UNSUPPORTED_SQL
+--= catalogName, schemaName, tableName, tableId, tableType, deletedAt, createdAt, updatedAt, createdBy, owner, comment
+--> ok
+SHOW TABLES DROPPED FROM corpus_nothing LIMIT 3
+--! SCHEMA_NOT_FOUND
 SHOW USERS LIKE 'no*|nothing'
 --= name
 -->

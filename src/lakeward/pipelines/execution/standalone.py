@@ -126,7 +126,7 @@ def drop_materialized_view(spark: SparkSession, command: DropMaterializedView) -
     if properties.get(KIND_PROPERTY) != "materialized_view":
         _refuse_other_kind("materialized_view", name, "DROP")
     known = find_standalone_table(context.settings, properties.get(PIPELINE))
-    spark.sql(f"DROP TABLE {quote_name(name)}")
+    spark.sql(f"DROP TABLE {quote_name(name)} PURGE")
     if known is not None:
         known.remove(context.settings)
 
@@ -294,7 +294,7 @@ def _restored_on_error(
         yield
     except BaseException as error:
         if previous is None:
-            spark.sql(f"DROP TABLE IF EXISTS {quote_name(table.name)}")
+            spark.sql(f"DROP TABLE IF EXISTS {quote_name(table.name)} PURGE")
             table.remove(settings)
         else:
             state = "CANCELED" if isinstance(error, KeyboardInterrupt) else "FAILED"

@@ -159,6 +159,11 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     private void sweep(Identifier i, Map properties) {
         if (isPath(i) || properties.get("location") != null || super.tableExists(in(i))) return;
         folder.sweep(folder.table(in(i.namespace())[0], in(i).name()));
+        forgetDropped(i);
+    }
+
+    private void forgetDropped(Identifier i) {
+        if (!isPath(i) && !super.tableExists(in(i)) && !viewExists(i)) DroppedTables.forget(folder, in(i.namespace())[0], in(i).name());
     }
 
     /** Delta's own error would name the schema as Spark's session catalog stores it. */
@@ -227,7 +232,10 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     StagedTable byDelta(String how, Identifier i, StructType s, Transform[] t, Map m) {
         // CREATE TABLE AS SELECT: Delta ignores files that an earlier attempt left.
-        if (how.equals("create")) return super.stageCreate(in(i), s, t, m);
+        if (how.equals("create")) {
+            forgetDropped(i);
+            return super.stageCreate(in(i), s, t, m);
+        }
         sweep(i, m);
         if (how.equals("replace")) return super.stageReplace(in(i), s, t, m);
         return super.stageCreateOrReplace(in(i), s, t, m);

@@ -211,9 +211,13 @@ public class WarehouseCatalog extends InMemoryCatalog {
             throw sneak(new NoSuchTableException(database, table));
         }
         CatalogTable entry = getTable(database, table);
+        Path place = entry.tableType().equals(CatalogTableType.MANAGED()) ? new Path((URI) entry.storage().locationUri().get()) : null;
+        boolean isKept = place != null && !purge && DroppedTables.isKept(folder, database, table, place);
+        if (isKept) DroppedTables.move(folder, database, table, place);
         folder.remove(folder.object(database, table, "table"));
         folder.remove(folder.object(database, table, "table.about"));
-        if (entry.tableType().equals(CatalogTableType.MANAGED())) folder.remove(new Path((URI) entry.storage().locationUri().get()));
+        if (place != null && !isKept) folder.remove(place);
+        DroppedTables.removeExpired(folder, database);
     }
 
     public void renameTable(String database, String from, String to) {

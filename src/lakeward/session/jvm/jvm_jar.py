@@ -27,6 +27,7 @@ SOURCES = (
     "PrivateTables",
     "WarehouseLayout",
     "ObjectDefinitions",
+    "DroppedTables",
     "WarehouseCatalog",
     "PythonSqlBridge",
     "Policies",

@@ -178,7 +178,7 @@ def _is_empty(context: SessionContext, catalog: str) -> bool:
     if context.schemas(catalog) not in ([], ["default"]) or context.volumes(catalog, "default"):
         return False
     folder = context.settings.warehouse / catalog / "default"
-    return not any(p.name != ".objects" for p in folder.glob("*")) and all(
+    return not any(p.name[0] != "." for p in folder.glob("*")) and all(
         p.name == ".schema.json" or ".about" in p.suffixes for p in folder.glob(".objects/*")
     )
 

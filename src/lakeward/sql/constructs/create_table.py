@@ -53,7 +53,7 @@ class CreateTable(Command):
             self._add_clauses(spark)
         except Exception:
             if not existed:
-                spark.sql(f"DROP TABLE {name}")
+                spark.sql(f"DROP TABLE {name} PURGE")
             raise
 
     def _add_clauses(self, spark: SparkSession) -> None:

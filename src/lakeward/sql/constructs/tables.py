@@ -251,20 +251,6 @@ CONSTRUCTS = (
     supported("INSERT … REPLACE WHERE", _AREA, "INSERT INTO t REPLACE WHERE id = 1 SELECT 1"),
     supported("INSERT … BY NAME", _AREA, "INSERT INTO t BY NAME SELECT 1 AS id"),
     unsupported(
-        "UNDROP",
-        _AREA,
-        example="UNDROP TABLE t",
-        starts="UNDROP",
-        reason="the files of a dropped table are deleted.",
-    ),
-    unsupported(
-        "SHOW TABLES DROPPED",
-        _AREA,
-        example="SHOW TABLES DROPPED",
-        starts="SHOW TABLES DROPPED",
-        reason="the files of a dropped table are deleted.",
-    ),
-    unsupported(
         "FSCK REPAIR TABLE",
         _AREA,
         example="FSCK REPAIR TABLE t",

@@ -1,0 +1,292 @@
+"""UNDROP and SHOW TABLES DROPPED: tables that were dropped, for the time in which they can be recovered.
+
+DROP TABLE moves a managed table into the folder `.dropped` of its schema (`session/jvm/DroppedTables.java`):
+a record `KEY.json` and the files in the folder `KEY`.
+Sources: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-undrop-table and
+https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-aux-show-tables-dropped
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.atomic_files import atomic_write
+from lakeward.errors import SqlError
+from lakeward.object_metadata import OBJECTS
+from lakeward.quoting import quote_name, quote_string
+from lakeward.spark_internals import java_session, jvm_view
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.sql.token_cursor import TokenCursor
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_AREA = "Tables"
+_FOLDER = ".dropped"
+_RETENTION = timedelta(days=7)
+_KIND_PROPERTY = "lakeward.kind"
+_COLUMNS = (
+    *("catalogName", "schemaName", "tableName", "tableId", "tableType"),
+    *("deletedAt", "createdAt", "updatedAt", "createdBy", "owner"),
+)
+
+
+@dataclass(frozen=True)
+class DroppedTable:
+    """A table that can be recovered: where it was, and its record."""
+
+    catalog: str
+    schema: str
+    file: Path
+    record: dict[str, Any]
+
+    @property
+    def name(self) -> tuple[str, str, str]:
+        return self.catalog, self.schema, str(self.record["name"])
+
+    @property
+    def dropped(self) -> datetime:
+        return datetime.fromtimestamp(self.record["dropped"] / 1000, timezone.utc)
+
+    @property
+    def data(self) -> Path:
+        """Return the folder with the files of the dropped table."""
+        return self.file.with_suffix("")
+
+    @property
+    def place(self) -> Path:
+        """Return the folder of the table while it exists."""
+        return self.file.parent.parent / str(self.record["folder"])
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Return the metadata of the table: owner, tags, grants."""
+        objects = self.record["objects"]
+        return next((each for name, each in objects.items() if name.endswith(".about.json")), {})
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """Return the newest `metaData` of the Delta log; empty for other formats."""
+        for commit in sorted((self.data / "_delta_log").glob("[0-9]*.json"), reverse=True):
+            for line in commit.read_text(encoding="utf-8").splitlines():
+                if line.startswith('{"metaData"'):
+                    found: dict[str, Any] = json.loads(line)["metaData"]
+                    return found
+        return {}
+
+    @property
+    def id(self) -> str:
+        return str(self.metadata.get("id") or self.file.stem)
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the relation in UNDROP."""
+        kind = (self.metadata.get("configuration") or {}).get(_KIND_PROPERTY)
+        return "MATERIALIZED VIEW" if kind == "materialized_view" else "TABLE"
+
+    def row(self, owner: str) -> list[Any]:
+        """Return the row of SHOW TABLES DROPPED; the lakehouse's `owner` owns what has no other owner."""
+        log = self.data / "_delta_log"
+        changed = datetime.fromtimestamp((log if log.is_dir() else self.data).stat().st_mtime, timezone.utc)
+        created = self.metadata.get("createdTime")
+        made = datetime.fromtimestamp(created / 1000, timezone.utc) if created else changed
+        kind = "MATERIALIZED_VIEW" if self.kind == "MATERIALIZED VIEW" else "MANAGED"
+        times = [_time_text(each) for each in (self.dropped, made, changed)]
+        owned = str(self.about.get("owner") or owner)
+        return [*self.name, self.id, kind, *times, owner, owned, self.metadata.get("description")]
+
+    def restore(self) -> None:
+        """Put the table back. A kill at any point leaves the table dropped, or a record that completes it.
+
+        Raises FileNotFoundError if another process has restored or removed it.
+        """
+        atomic_write(self.file, json.dumps({**self.record, "restoring": True}))
+        if self.data.is_dir():
+            if self.place.is_dir():
+                self.place.rmdir()
+            self.data.rename(self.place)
+        elif not self.place.is_dir():
+            raise FileNotFoundError(self.data)
+        for name, content in self.record["objects"].items():
+            # Primary and foreign keys are not recovered.
+            kept = {key: value for key, value in content.items() if key != "keys"}
+            file = self.place.parent / OBJECTS / name
+            file.parent.mkdir(exist_ok=True)
+            atomic_write(file, json.dumps(kept if name.endswith(".about.json") else content, indent=2))
+        self.file.unlink()
+
+
+def _time_text(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d AD at %H:%M:%S UTC")
+
+
+def _retention(context: SessionContext, catalog: str, schema: str) -> timedelta:
+    """Return the recovery period: RETAIN DROPPED of the schema, else of the catalog, else seven days."""
+    for kind, name in (("SCHEMA", (catalog, schema)), ("CATALOG", (catalog,))):
+        number, _, unit = str(context.metadata(kind, name).get("retain_dropped", "")).partition(" ")
+        if number.isdecimal():
+            names = {"hour": "hours", "week": "weeks"}
+            return timedelta(**{names.get(unit.strip().lower().rstrip("s"), "days"): int(number)})
+    return _RETENTION
+
+
+def dropped_tables(context: SessionContext, catalog: str, schema: str) -> Iterator[DroppedTable]:
+    """Yield the tables of a schema that can be recovered, the last dropped first."""
+    since = datetime.now(timezone.utc) - _retention(context, catalog, schema)
+    found = []
+    for file in (context.settings.warehouse / catalog / schema / _FOLDER).glob("[!.]*.json"):
+        with suppress(OSError, ValueError):
+            table = DroppedTable(catalog, schema, file, json.loads(file.read_text(encoding="utf-8")))
+            interrupted = bool(table.record.get("restoring")) and table.place.is_dir()
+            if interrupted or (table.data.is_dir() and table.dropped > since):
+                found.append(table)
+    yield from sorted(found, key=lambda each: each.record["dropped"], reverse=True)
+
+
+@dataclass(frozen=True)
+class ShowDroppedTables(Command):
+    """Lists the tables of a schema that can be recovered."""
+
+    schema: list[str] | None
+    limit: int | None
+
+    def run(self, spark: SparkSession) -> Rows:
+        context = current_context(spark)
+        catalog, schema = context.listed_schema(self.schema)
+        rows = [each.row(context.settings.user) for each in dropped_tables(context, catalog, schema)]
+        columns = [f"{name} STRING NOT NULL" for name in _COLUMNS]
+        return Rows(", ".join([*columns, "comment STRING"]), rows[: self.limit])
+
+
+@dataclass(frozen=True)
+class Undrop(Command):
+    """Recovers the table of this name that was dropped last, or the one with this id.
+
+    Raises:
+        SqlError: SCHEMA_NOT_FOUND, TABLE_OR_VIEW_NOT_FOUND, WRONG_COMMAND_FOR_OBJECT_TYPE for a relation of
+            another kind, and TABLE_OR_VIEW_ALREADY_EXISTS for a name that is taken.
+    """
+
+    kind: str
+    table: list[str] | None
+    id: str | None
+
+    def run(self, spark: SparkSession) -> None:
+        context = current_context(spark)
+        table = self._find(context)
+        name = quote_name(table.name)
+        if table.kind != self.kind:
+            raise _wrong_kind(name, table.kind, self.kind)
+        if not table.record.get("restoring") and spark.catalog.tableExists(name):
+            raise _already_exists(name)
+        try:
+            table.restore()
+        except FileNotFoundError:
+            raise _not_found(name) from None
+        except OSError:
+            raise _already_exists(name) from None
+        # The log that this JVM has in memory may be that of a later table of the name.
+        jvm: Any = jvm_view(spark)
+        path = jvm.org.apache.hadoop.fs.Path(table.place.as_uri())
+        jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(java_session(spark), path)
+        spark.catalog.refreshTable(name)
+
+    def _find(self, context: SessionContext) -> DroppedTable:
+        if self.table is not None:
+            name = context.qualify(self.table)
+            context.require_schema(*name[:2])
+            found = (each for each in dropped_tables(context, *name[:2]) if each.name == name)
+            shown = quote_name(name)
+        else:
+            found = (
+                each
+                for catalog in context.catalogs()
+                for schema in context.schemas(catalog)
+                for each in dropped_tables(context, catalog, schema)
+                if self.id in (each.id, each.file.stem)
+            )
+            shown = quote_string(str(self.id))
+        table = next(found, None)
+        if table is None:
+            raise _not_found(shown)
+        return table
+
+
+def _not_found(name: str) -> SqlError:
+    return SqlError(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"No dropped table {name} can be recovered.",
+        sql_state="42P01",
+        next_step="SHOW TABLES DROPPED lists those that can.",
+    )
+
+
+def _already_exists(name: str) -> SqlError:
+    return SqlError(
+        "TABLE_OR_VIEW_ALREADY_EXISTS",
+        f"Cannot recover the table {name}: the name is taken.",
+        sql_state="42P07",
+        next_step="Rename the existing one with ALTER TABLE … RENAME TO.",
+    )
+
+
+def _wrong_kind(name: str, found: str, requested: str) -> SqlError:
+    return SqlError(
+        "WRONG_COMMAND_FOR_OBJECT_TYPE",
+        f"The operation UNDROP {requested} requires a {requested}. But {name} is a {found}.",
+        sql_state="42809",
+        next_step=f"Use UNDROP {found} instead.",
+    )
+
+
+def _undrop(cursor: TokenCursor) -> Undrop:
+    cursor.need("UNDROP")
+    kind = cursor.phrase("MATERIALIZED VIEW") or cursor.one_of("TABLE")
+    table = identity = None
+    if cursor.words("WITH", "ID"):
+        identity = cursor.string()
+    else:
+        table = cursor.name(3)
+    cursor.end()
+    return Undrop(kind, table, identity)
+
+
+def _show_tables_dropped(cursor: TokenCursor) -> ShowDroppedTables:
+    cursor.need("SHOW", "TABLES", "DROPPED")
+    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
+    limit = cursor.integer() if cursor.words("LIMIT") else None
+    cursor.end()
+    return ShowDroppedTables(schema, limit)
+
+
+CONSTRUCTS = (
+    Construct(
+        name="UNDROP",
+        area=_AREA,
+        verdict="emulated",
+        example="UNDROP TABLE main.default.t",
+        note="managed tables for 7 days, or RETAIN DROPPED of ALTER SCHEMA and ALTER CATALOG; those of a "
+        "dropped schema are gone",
+        starts=("UNDROP",),
+        statement=_undrop,
+        test="tests/sql/test_undrop.py",
+    ),
+    Construct(
+        name="SHOW TABLES DROPPED",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW TABLES DROPPED IN main.default LIMIT 10",
+        starts=("SHOW",),
+        statement=_show_tables_dropped,
+        trigger=BEGINNING + r"show\s+tables\s+dropped\b",
+        test="tests/sql/test_undrop.py",
+    ),
+)
