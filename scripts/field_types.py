@@ -41,6 +41,7 @@ REQUESTS: dict[str, Callable[..., Any]] = {
     "jobs/run-now": jobs.JobsAPI.run_now,
     "jobs/runs/submit": jobs.JobsAPI.submit,
     "jobs/runs/repair": jobs.JobsAPI.repair_run,
+    "alerts/create": sql.AlertsV2API.create_alert,
     "grants/update": catalog.GrantsAPI.update,
     "pipelines/create": pipelines.PipelinesAPI.create,
     "pipelines/edit": pipelines.PipelinesAPI.update,

@@ -202,7 +202,7 @@ triggers.
   is cloned.
 - Dashboards are records: they are listed in their folder with the type DASHBOARD, and exported as their
   content. Deleting one by its path, or its folder, moves it to the trash.
-- What never exists here (legacy dashboards, alerts, serving endpoints …) is an empty list.
+- What never exists here (legacy dashboards and alerts, serving endpoints …) is an empty list.
 
 ## Legacy CLI
 

@@ -229,7 +229,7 @@ def test_the_history_is_read_by_the_page_and_keeps_the_beginning_of_a_text(tmp_p
 
     for number in range(5):
         text = f"select {number} -- " + "x" * 200_000
-        statements._submit(call(body={"statement": text, "warehouse_id": WAREHOUSE_ID}))
+        statements.submit_statement(call(body={"statement": text, "warehouse_id": WAREHOUSE_ID}))
     everything = list_queries(call())["res"]
     assert [each["query_text"][:8] for each in everything] == [f"select {4 - n}" for n in range(5)]
     assert {len(each["query_text"]) for each in everything} == {statements.HISTORY_CHARACTERS}

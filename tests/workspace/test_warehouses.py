@@ -142,7 +142,7 @@ def test_statements_start_a_warehouse_and_end_with_it(tmp_path: Path) -> None:
     key = warehouses.create(call(name="own", cluster_size="Small"))["id"]
     warehouses.stop(call(key))
     for warehouse in (key, WAREHOUSE_ID):
-        statements._submit(call(statement="select 1", warehouse_id=warehouse))
+        statements.submit_statement(call(statement="select 1", warehouse_id=warehouse))
     assert warehouses.get(call(key))["state"] == "RUNNING"
     assert [each["warehouse_id"] for each in store.find("statement")] == [key, WAREHOUSE_ID]
     warehouses.stop(call(key))

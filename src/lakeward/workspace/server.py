@@ -169,6 +169,7 @@ def run(
 ) -> None:
     """Run the event loop until a signal ends it."""
     # Imported here: reading the connection file needs no server.
+    from lakeward.workspace.api import alerts
     from lakeward.workspace.api.run_submission import trigger_run
     from lakeward.workspace.http.application import RequestHandler, application
     from lakeward.workspace.http.asgi_server import serve_until_stopped
@@ -180,8 +181,17 @@ def run(
         trigger_run(ServerRequest(environment, user=job["creator_user_name"], context=context), job, cause)
 
     firing = TriggerScheduler(context.store, settings, start, lambda fault: log.add(fault=fault))
+
+    def evaluate(alert: Document, _: str) -> None:
+        request = ServerRequest(environment, context=context)
+        alerts.evaluate(request, alert["job_id"])
+
+    alerting = TriggerScheduler(
+        context.store, settings, evaluate, lambda fault: log.add(fault=fault), find=alerts.schedules
+    )
     if with_schedules:
         firing.start()
+        alerting.start()
 
     # Later: it must not delay the first requests.
     retention = threading.Timer(
@@ -193,6 +203,7 @@ def run(
     def closing() -> None:
         retention.cancel()
         firing.close()
+        alerting.close()
         context.runner.close("The workspace's server was stopped.")
         context.contexts.close()
         context.runner.wait(_END_OF_RUNS)

@@ -12,10 +12,8 @@ from lakeward.databricks_shims.local_workspace import Route
 from lakeward.workspace.context import ServerRequest
 
 EMPTY_LISTS: dict[str, dict[str, Any]] = {
-    "/api/2.0/alerts": {"alerts": []},
     "/api/2.0/apps": {"apps": []},
     "/api/2.0/genie/spaces": {"spaces": []},
-    "/api/2.0/instance-profiles/list": {"instance_profiles": []},
     "/api/2.0/libraries/all-cluster-statuses": {"statuses": []},
     "/api/2.0/notification-destinations": {"results": []},
     "/api/2.0/policy-families": {"policy_families": []},

@@ -176,16 +176,16 @@ def _check_start(settings: Document) -> None:
         for field in ("quartz_cron_expression", "timezone_id"):
             if not schedule.get(field):
                 raise _missing(f"schedule.{field}")
-        _check_cron(schedule)
+        check_cron(schedule["quartz_cron_expression"], schedule["timezone_id"])
     if trigger is not None:
         _check_trigger(trigger)
 
 
-def _check_cron(schedule: Document) -> None:
+def check_cron(expression: str, zone_name: str) -> None:
+    """Raise ApiError for a schedule that cannot be read, or that never fires."""
     # Imported here: the package costs a quarter of a second at the start of the server.
     from lakeward.bundle import CronError, next_times, parse_cron, time_zone
 
-    expression, zone_name = schedule["quartz_cron_expression"], schedule["timezone_id"]
     try:
         zone = time_zone(zone_name)
     except CronError:

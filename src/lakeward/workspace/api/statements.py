@@ -6,6 +6,7 @@ Source: https://docs.databricks.com/api/workspace/statementexecution
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,7 @@ _CANCEL_SECONDS = 5.0
 
 async def execute(call: ServerRequest) -> Any:
     """Run a statement and wait for it up to `wait_timeout`. Waiting occupies no thread."""
-    request, execution = await to_thread.run_sync(_submit, call)
+    request, execution = await to_thread.run_sync(submit_statement, call)
     if request.wait and not await execution.wait(request.wait) and request.cancel_on_timeout:
         call.context.warehouse.cancel(execution.key)
         await execution.wait(_CANCEL_SECONDS)
@@ -122,7 +123,10 @@ class StatementRequest:
         return cls(order, wait, on_timeout == "CANCEL", warehouse)
 
 
-def _submit(call: ServerRequest) -> tuple[StatementRequest, Execution]:
+def submit_statement(
+    call: ServerRequest, on_end: Callable[[Document], None] = lambda _: None
+) -> tuple[StatementRequest, Execution]:
+    """Queue the statement of a request; `on_end` receives its document when it has ended."""
     request = StatementRequest.of(call)
     store, statement_id = call.store, str(uuid.uuid4())
     document = {
@@ -141,7 +145,11 @@ def _submit(call: ServerRequest) -> tuple[StatementRequest, Execution]:
         store.change("statement", statement_id, _begin, retry=True)
 
     def ended(answer: Document) -> None:
-        store.change("statement", statement_id, lambda body: _end(body, answer), active=False, retry=True)
+        changed = store.change(
+            "statement", statement_id, lambda body: _end(body, answer), active=False, retry=True
+        )
+        if changed is not None:
+            on_end(changed)
 
     warehouse = call.context.warehouse
     warehouse.remove_expired_results()
@@ -212,6 +220,14 @@ def _result(call: ServerRequest, found: Document, index: int) -> Document:
         return {**chunk, "data_array": orjson.Fragment(file.read_bytes())}
     except FileNotFoundError:
         raise missing(f"The result of the statement {found['statement_id']}") from None
+
+
+def read_rows(call: ServerRequest, statement: Document) -> list[list[str | None]]:
+    """Return all rows of a statement that has succeeded. Raises OSError where they have expired."""
+    folder = call.context.warehouse.results / statement["statement_id"]
+    indexes = range(statement["manifest"]["total_chunk_count"])
+    chunks = [orjson.loads(chunk_file(folder, "JSON_ARRAY", index).read_bytes()) for index in indexes]
+    return [row for chunk in chunks for row in chunk]
 
 
 def _text(body: Document, name: str, *, required: bool = False) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from lakeward.databricks_shims.local_workspace import ROUTES as LOCAL
 from lakeward.databricks_shims.local_workspace import Route, Table
 from lakeward.workspace.api import (
+    alerts,
     catalog,
     clusters,
     commands,
     dashboards,
     empty_lists,
     grants,
+    instance_profiles,
     jobs,
     models,
     permissions,
@@ -48,6 +50,7 @@ OWN: tuple[Route, ...] = (
     *run_submission.ROUTES,
     *runs.ROUTES,
     *saved_queries.ROUTES,
+    *alerts.ROUTES,
     *pipelines.ROUTES,
     *table_history.ROUTES,
     *pipeline_reports.ROUTES,
@@ -57,6 +60,7 @@ OWN: tuple[Route, ...] = (
     *statements.ROUTES,
     *warehouses.ROUTES,
     *clusters.ROUTES,
+    *instance_profiles.ROUTES,
     *commands.ROUTES,
     *dashboards.ROUTES,
     *scim.ROUTES,

@@ -89,7 +89,10 @@ def _next(timer: Timer, now: datetime) -> datetime | None:
 
 
 class TriggerScheduler:
-    """`fire` starts a run of a job, for a cause; `note` receives triggers that cannot be read."""
+    """Fires the triggers of jobs, or of what `find` yields in their form.
+
+    `fire` starts a run of a job, for a cause; `note` receives triggers that cannot be read.
+    """
 
     def __init__(
         self,
@@ -98,8 +101,10 @@ class TriggerScheduler:
         fire: Callable[[Document, str], None],
         note: Callable[[str], None],
         *,
+        find: Callable[[Store], Iterable[Document]] = lambda store: store.find("job"),
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._find = find
         self._store, self._settings, self._fire, self._note = store, settings, fire, note
         self._clock, self._last = clock, clock()
         self._triggers: dict[_Key, Trigger | None] = {}
@@ -125,7 +130,7 @@ class TriggerScheduler:
             for trigger in filter(None, self._triggers.values()):
                 trigger.set_back(now, back)
         known, self._triggers = self._triggers, {}
-        for job in self._store.find("job"):
+        for job in self._find(self._store):
             try:
                 self._check(job, known, now)
             except Exception as error:  # noqa: BLE001  # of one job
