@@ -346,7 +346,7 @@ def test_the_metastore_and_the_settings(server: Server) -> None:
     assert server.answer("PATCH", path, {"a": "true"}).status_code == 200
     assert server.get(path, keys="a,b") == {"a": "true", "b": None}
     assert server.answer("PATCH", path, {"a": True}).status_code == 400
-    assert server.get("/api/2.0/libraries/cluster-status?cluster_id=x")["library_statuses"] == []
+    assert server.get("/api/2.0/libraries/cluster-status?cluster_id=lakeward-local")["library_statuses"] == []
 
 
 def test_the_name_of_a_scope_keeps_its_case(client: Any) -> None:

@@ -11,9 +11,9 @@ from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.jobs.concurrency import free_memory
-    from lakeward.jobs.definition import tasks_of
+    from lakeward.jobs.definition import library_lines, tasks_of
     from lakeward.jobs.dynamic_values import RunTrigger
-    from lakeward.jobs.packages import require_packages
+    from lakeward.jobs.packages import map_workspace_paths, require_packages
     from lakeward.jobs.pipeline_sources import sources
     from lakeward.jobs.pipelines import run_pipeline
     from lakeward.jobs.run_history import RETENTION_DAYS, can_repair
@@ -39,6 +39,8 @@ __all__ = [
     "build_wheels",
     "can_repair",
     "free_memory",
+    "library_lines",
+    "map_workspace_paths",
     "require_packages",
     "run",
     "run_pipeline",

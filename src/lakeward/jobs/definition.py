@@ -85,7 +85,10 @@ def task_of(job_key: str, key: str, definition: Mapping[str, Any]) -> Task:
             str(library["whl"]) for library in definition.get("libraries") or () if "whl" in library
         ),
         packages=tuple(
-            line for library in definition.get("libraries") or () for line in _packages_of(library)
+            line
+            for library in definition.get("libraries") or ()
+            if "whl" not in library
+            for line in library_lines(library)
         ),
         disabled=definition.get("disabled") is True,
         run_if=run_if,
@@ -110,8 +113,13 @@ def nested_task(job_key: str, task: Task) -> Task:
     return task_of(job_key, str(definition.get("task_key") or task.key), definition)
 
 
-def _packages_of(library: Mapping[str, Any]) -> Iterator[str]:
-    """Return the Python packages of one entry of `libraries`; JARs, Maven and CRAN packages have none."""
+def library_lines(library: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the Python packages of one entry of `libraries`, as lines of a requirements file.
+
+    JARs, Maven and CRAN packages have none.
+    """
+    if library.get("whl"):
+        yield str(library["whl"])
     pypi = library.get("pypi")
     if isinstance(pypi, Mapping) and pypi.get("package"):
         if pypi.get("repo"):

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, paginate
-from lakeward.workspace.api import cluster_kinds
+from lakeward.workspace.api import cluster_kinds, libraries
 from lakeward.workspace.api.cluster_events import events
 from lakeward.workspace.api.cluster_records import (
     RUNNING,
@@ -39,6 +39,7 @@ from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import forget, is_admin, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
+from lakeward.workspace.runs.cluster_libraries import KIND
 from lakeward.workspace.state.store import Document, now
 
 
@@ -137,6 +138,7 @@ def start(call: ServerRequest) -> None:
         message = f"Cluster {cluster['cluster_id']} is in unexpected state {cluster['state'].capitalize()}."
         raise ApiError(400, "INVALID_STATE", message)
     _move(call, cluster["cluster_id"], RUNNING)
+    libraries.restarted(call, cluster["cluster_id"])
 
 
 def restart(call: ServerRequest) -> None:
@@ -146,6 +148,7 @@ def restart(call: ServerRequest) -> None:
     _end_contexts(call, cluster["cluster_id"])
     note_event(call, cluster["cluster_id"], "RESTARTING")
     _move(call, cluster["cluster_id"], RUNNING)
+    libraries.restarted(call, cluster["cluster_id"])
 
 
 def terminate(call: ServerRequest) -> None:
@@ -169,6 +172,7 @@ def permanent_delete(call: ServerRequest) -> None:
     _end_contexts(call, cluster_id)
     call.store.delete("cluster", cluster_id)
     call.store.delete_children("cluster_event", cluster_id)
+    call.store.delete_children(KIND, cluster_id)
     forget(call, "clusters", cluster_id)
 
 

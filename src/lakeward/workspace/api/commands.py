@@ -13,6 +13,7 @@ from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_p
 from lakeward.workspace.api.cluster_records import require_running
 from lakeward.workspace.command_contexts.contexts import MAX_CONTEXTS, Command, Context
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.runs.cluster_libraries import installed_lines
 
 _LANGUAGES = ("python", "sql")
 
@@ -20,7 +21,8 @@ _LANGUAGES = ("python", "sql")
 def create_context(call: ServerRequest) -> Any:
     """Start an execution context on a running cluster."""
     cluster = require_running(call, _field(call, "clusterId"))
-    context = call.context.contexts.create(cluster, _language(call), call.caller)
+    packages = installed_lines(call.store, cluster["cluster_id"])
+    context = call.context.contexts.create(cluster, _language(call), call.caller, packages)
     if context is None:
         message = f"ContextLimitExceeded: there are {MAX_CONTEXTS} execution contexts: destroy one first."
         raise ApiError(400, "RESOURCE_LIMIT_EXCEEDED", message)

@@ -14,7 +14,6 @@ from lakeward.workspace.context import ServerRequest
 EMPTY_LISTS: dict[str, dict[str, Any]] = {
     "/api/2.0/apps": {"apps": []},
     "/api/2.0/genie/spaces": {"spaces": []},
-    "/api/2.0/libraries/all-cluster-statuses": {"statuses": []},
     "/api/2.0/notification-destinations": {"results": []},
     "/api/2.0/policy-families": {"policy_families": []},
     "/api/2.0/preview/sql/alerts": {"results": []},

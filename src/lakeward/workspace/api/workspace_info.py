@@ -76,11 +76,6 @@ def set_conf(call: ServerRequest) -> None:
     call.store.put("conf", "workspace", {**(call.store.get("conf", "workspace") or {}), **call.body})
 
 
-def cluster_libraries(call: ServerRequest) -> Any:
-    """List the libraries of a cluster: none is installed there."""
-    return {"cluster_id": call.required("cluster_id"), "library_statuses": []}
-
-
 ROUTES = (
     Route("GET", "/.well-known/databricks-config", facts),
     Route("POST", "/telemetry-ext", telemetry),
@@ -90,5 +85,4 @@ ROUTES = (
     Route("GET", f"{_UC}/current-metastore-assignment", assignment),
     Route("GET", "/api/2.0/workspace-conf", get_conf),
     Route("PATCH", "/api/2.0/workspace-conf", set_conf),
-    Route("GET", "/api/2.0/libraries/cluster-status", cluster_libraries),
 )

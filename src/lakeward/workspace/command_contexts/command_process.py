@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
 
     from lakeward.databricks_shims import running
     from lakeward.dbutils import Environment, redacted
-    from lakeward.notebooks import notebook_packages
+    from lakeward.notebooks import install_commands, install_packages, notebook_packages
     from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
     from lakeward.workspace.command_contexts.interpreter import Interpreter
     from lakeward.workspace.runs.run_main import with_cluster
@@ -51,6 +51,12 @@ def main(arguments: list[str]) -> int:
     interpreter = Interpreter(settings.root)
     environment = Environment(settings=lambda: settings, restart_python=interpreter.restart_python)
     with notebook_packages(), running(environment), dbfs_paths():
+        install_packages(
+            install_commands(order["packages"]),
+            settings.root,
+            local=lambda path: str(environment.paths.local(path)),
+            names=None,
+        )
         answers.write(json.dumps({"ready": True}) + "\n")
         for line in lines:
             command = json.loads(line)

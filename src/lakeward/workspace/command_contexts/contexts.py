@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,8 +63,10 @@ class Contexts:
         self._lock = threading.Lock()
         self._contexts: dict[str, Context] = {}
 
-    def create(self, cluster: Mapping[str, Any], language: str, user: str) -> Context | None:
-        """Start a context; None where there are too many."""
+    def create(
+        self, cluster: Mapping[str, Any], language: str, user: str, packages: Sequence[str] = ()
+    ) -> Context | None:
+        """Start a context with the Python packages of its cluster; None where there are too many."""
         with self._lock:
             if len(self._contexts) >= MAX_CONTEXTS:
                 return None
@@ -72,7 +74,11 @@ class Contexts:
             process, answers = self._started()
             context = Context(context_id, str(cluster["cluster_id"]), language, user, process)
             self._contexts[context_id] = context
-        order = {"settings": settings_to_json(self._settings), "cluster": {k: cluster.get(k) for k in _CONF}}
+        order = {
+            "settings": settings_to_json(self._settings),
+            "cluster": {name: cluster.get(name) for name in _CONF},
+            "packages": list(packages),
+        }
         context.waiting.put(json.dumps(order))
         threading.Thread(target=_feed, args=(context,), daemon=True).start()
         threading.Thread(target=self._listen, args=(context, answers), daemon=True).start()
