@@ -410,3 +410,22 @@ def test_modules_of_databricks_that_lakeward_serves_need_no_package(look: Look, 
 
 def test_a_module_below_databricks_that_nothing_has_is_named(look: Look) -> None:
     assert look("from databricks.pipelines import table\n").of("differs") == ["module databricks.pipelines"]
+
+
+@pytest.mark.parametrize(
+    ("line", "served"),
+    [
+        ("import IPython", True),
+        ("from IPython import get_ipython", True),
+        ("from IPython.display import display, HTML", True),
+        ("from IPython.core.display import HTML", True),
+        ("from IPython.core.getipython import get_ipython", True),
+        ("from IPython.core import magic", False),
+        ("from IPython.core.magic import register_line_magic", False),
+        ("import IPython.lib", False),
+    ],
+)
+@pytest.mark.parametrize("file", ["job.py", "test_job.py"])
+def test_ipython_is_there_in_runs_and_not_in_tests(look: Look, line: str, served: bool, file: str) -> None:
+    found = look({file: f"{line}\n"}).of("needs_seed")
+    assert found == ([] if served and file == "job.py" else ["package IPython"])

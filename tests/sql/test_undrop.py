@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
+from lakeward.databricks_shims.local_workspace import remove_table
 from lakeward.error_formatting import describe_error
 from lakeward.session import Settings
 
@@ -277,3 +278,23 @@ def test_a_process_of_its_own_recovers_it(place: Place, suite_settings: Settings
     other = place.spark.newSession()
     other.sql(f"UNDROP TABLE main.{place.name}.t")
     assert other.table(f"main.{place.name}.t").collect() == rows == place("SELECT * FROM {s}.t")
+
+
+@pytest.mark.parametrize("name", ["main", "hive_metastore"])
+def test_a_table_that_a_client_of_the_api_deletes_is_recovered(
+    place: Place, suite_settings: Settings, name: str
+) -> None:
+    """`w.tables.delete` drops a table, as DROP TABLE does."""
+    place.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name}.{place.name}")
+    table = f"{name}.{place.name}.t"
+    place.spark.sql(f"CREATE TABLE {table} (id INT) COMMENT 'numbers'")
+    place.spark.sql(f"INSERT INTO {table} VALUES (1)")
+    remove_table(suite_settings.warehouse / name / place.name, "t")
+    assert place.failed(f"SELECT * FROM {table}") == "TABLE_OR_VIEW_NOT_FOUND"
+    if name == "main":
+        assert place.listed() == ["t"]
+        place(f"UNDROP TABLE {table}")
+        assert place(f"SELECT * FROM {table}") == [(1,)]
+    else:
+        assert place.failed(f"UNDROP TABLE {table}") == "TABLE_OR_VIEW_NOT_FOUND"
+        place(f"DROP SCHEMA {name}.{place.name} CASCADE")

@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.modules import OF_DATABRICKS, is_installed
+from lakeward.databricks_shims import REPLACED
 
 # Module -> distribution, where the names differ.
 _DISTRIBUTIONS = {
@@ -151,7 +152,7 @@ def missing_packages(
             continue
         if use.kind == "module" and use.name.startswith("databricks."):
             yield from _of_databricks(use, own, text)
-        if use.kind != "import":
+        if use.kind != "import" or _is_replaced(use):
             continue
         name = use.name.partition(".")[0]
         package = _package_of(use.name)
@@ -164,6 +165,16 @@ def missing_packages(
         source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
         cure = f"{source}: declare it, or call lakeward with `--with {package}`."
         yield Finding("needs_seed", f"package {package}", use.place, cure)
+
+
+def _is_replaced(use: Use) -> bool:
+    """Return whether runs serve the module, or the module of the imported name; tests do not."""
+    module = use.name.rpartition(".")[0]
+    # A name below a package can be a module of it that is not served.
+    is_served = use.name in (*REPLACED, "IPython.get_ipython") or (
+        module in REPLACED and module not in ("IPython", "IPython.core")
+    )
+    return is_served and not Path(use.place.file).name.startswith(("test_", "conftest."))
 
 
 def package_cure(module: str, runtime: str | None) -> str:

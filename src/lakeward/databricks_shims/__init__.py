@@ -12,7 +12,7 @@ from lakeward.databricks_shims.configuring import configure, provided
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.display import display, displayHTML, shown_by
 from lakeward.databricks_shims.installing import install, installed, uninstall
-from lakeward.databricks_shims.ipython import DatabricksShell, in_shell
+from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, in_shell
 from lakeward.databricks_shims.modules import SERVED
 from lakeward.databricks_shims.names import NAMES, free_names
 from lakeward.databricks_shims.surroundings import VERSION, running, runtime_version
@@ -20,6 +20,7 @@ from lakeward.databricks_shims.surroundings import VERSION, running, runtime_ver
 __all__ = [
     "DEFAULTS",
     "NAMES",
+    "REPLACED",
     "SERVED",
     "VERSION",
     "DatabricksShell",

@@ -15,6 +15,7 @@ from typing import Any
 
 from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace.column_types import stored_type_text, type_name
+from lakeward.dropped_files import keep_dropped
 from lakeward.session import is_private_table
 
 _OBJECTS = ".objects"
@@ -94,10 +95,11 @@ def _facts(schema: Path, name: str) -> TableFacts | None:
 
 
 def remove_table(schema: Path, name: str) -> None:
-    """Remove a table or view with what describes it."""
+    """Remove a table or view with what describes it; UNDROP takes managed tables back."""
+    is_kept = _has_log(schema / name) and keep_dropped(schema, name)
     for _, file in list(_described(schema, name)):
         file.unlink()
-    if _has_log(schema / name):
+    if not is_kept and _has_log(schema / name):
         shutil.rmtree(schema / name)
 
 

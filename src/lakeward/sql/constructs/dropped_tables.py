@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.atomic_files import atomic_write
+from lakeward.dropped_files import DROPPED
 from lakeward.errors import SqlError
 from lakeward.object_metadata import OBJECTS
 from lakeward.quoting import quote_name, quote_string
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Tables"
-_FOLDER = ".dropped"
 _RETENTION = timedelta(days=7)
 _KIND_PROPERTY = "lakeward.kind"
 _COLUMNS = (
@@ -142,7 +142,7 @@ def dropped_tables(context: SessionContext, catalog: str, schema: str) -> Iterat
     """Yield the tables of a schema that can be recovered, the last dropped first."""
     since = datetime.now(timezone.utc) - _retention(context, catalog, schema)
     found = []
-    for file in (context.settings.warehouse / catalog / schema / _FOLDER).glob("[!.]*.json"):
+    for file in (context.settings.warehouse / catalog / schema / DROPPED).glob("[!.]*.json"):
         with suppress(OSError, ValueError):
             table = DroppedTable(catalog, schema, file, json.loads(file.read_text(encoding="utf-8")))
             interrupted = bool(table.record.get("restoring")) and table.place.is_dir()
