@@ -179,3 +179,25 @@ def test_a_missing_schema_fails_with_the_remedy(inside: Inside, name: str) -> No
     ran = inside(*words[name])
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert ran.stderr.count("'CREATE SCHEMA main.nowhere'") == 1, ran.stdout + ran.stderr
+
+
+BUNDLE_WITH_SCHEMA = """\
+bundle: {name: b}
+resources:
+  pipelines:
+    p: {catalog: main, SCHEMA_KEY: sql_start, libraries: [{file: {path: schema.py}}]}
+targets: {dev: {default: true}}
+"""
+
+
+@pytest.mark.parametrize("key", ["schema", "target"])
+def test_sql_begins_in_the_schema_of_the_pipeline_and_does_not_create_it(inside: Inside, key: str) -> None:
+    text = BUNDLE_WITH_SCHEMA.replace("SCHEMA_KEY", key)
+    write_files(inside.folder, {"databricks.yml": text, "schema.py": ""})
+    where = ("sql", "--format", "csv", "-e", "SELECT current_schema()")
+    before = inside(*where)
+    assert before.stdout.split()[-1] == "default", before.stdout + before.stderr
+    created = inside("sql", "-e", "CREATE SCHEMA main.sql_start")
+    assert created.returncode == 0, created.stderr
+    assert inside(*where).stdout.split()[-1] == "sql_start"
+    assert inside("sql", "-e", "DROP SCHEMA main.sql_start").returncode == 0

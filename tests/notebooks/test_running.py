@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from pyspark.errors import PySparkRuntimeError
@@ -249,6 +250,8 @@ def test_an_error_names_the_cell_and_the_users_line(
     "error",
     [
         ModuleNotFoundError("No module named 'dlt'", name="dlt"),
+        ImportError("cannot import name 'expect' from 'pyspark.pipelines'", name="pyspark.pipelines"),
+        AttributeError("no attribute 'expect'", name="expect", obj=ModuleType("pyspark.pipelines")),
         PySparkRuntimeError(
             errorClass="GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE", messageParameters={}
         ),
@@ -257,6 +260,20 @@ def test_an_error_names_the_cell_and_the_users_line(
 def test_the_source_of_a_pipeline_names_the_command_that_runs_it(error: Exception) -> None:
     explained = explain_error(error, 1, file="/files/my tables.py", line=1, files=())
     assert "lakeward pipeline '/files/my tables.py'" in explained.message
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModuleNotFoundError("No module named 'dlt.x'", name="dlt.x"),
+        ImportError("cannot import name 'a' from 'pyspark'", name="pyspark"),
+        AttributeError("no attribute 'a'", name="a", obj=ModuleType("pyspark")),
+        AttributeError("no attribute 'a'"),
+    ],
+)
+def test_other_names_that_are_missing_do_not_suggest_a_pipeline(error: Exception) -> None:
+    explained = explain_error(error, 1, file="/files/a.py", line=1, files=())
+    assert "lakeward pipeline" not in explained.message
 
 
 def test_shell_cells_run_once_they_are_allowed(desk: Desk) -> None:

@@ -58,8 +58,8 @@ def sql(
 ) -> int:
     """Query the tables of a target; a prompt when neither -e nor -f is given.
 
-    It starts in the catalog and schema of the target's first pipeline. `json` is one array of objects and
-    `csv` follows RFC 4180, for each statement that returns rows.
+    It starts in the catalog of the target's first pipeline, and in its schema once that exists. `json` is one
+    array of objects and `csv` follows RFC 4180, for each statement that returns rows.
     """
     from lakeward.cli.command_context import here, home_of_pipeline
     from lakeward.cli.pipeline_lookup import first_pipeline
@@ -70,12 +70,13 @@ def sql(
     place = here(target, variables)
     settings = place.settings
     first = first_pipeline(place.bundle) if place.bundle else None
+    schema = None
     if place.bundle and first:
         catalog, schema = home_of_pipeline(place.bundle.pipelines[first], settings)
-        settings = settings.with_(catalog=catalog, schema=schema)
+        settings = settings.with_(catalog=catalog)
     if text is None:
-        return run_prompt(settings, form)
-    return run_all(split(text), settings, form)
+        return run_prompt(settings, form, schema)
+    return run_all(split(text), settings, form, schema)
 
 
 def refuse_arguments(ctx: click.Context) -> None:
@@ -104,8 +105,8 @@ def given(texts: tuple[str, ...], file: Path | None) -> str | None:
     return None if sys.stdin.isatty() else sys.stdin.read()
 
 
-def run_all(statements: list[str], settings: Settings, form: str) -> int:
-    """Run the statements in order and stop at the first that fails; the exit code."""
+def run_all(statements: list[str], settings: Settings, form: str, schema: str | None = None) -> int:
+    """Run the statements in order, beginning in `schema`, and stop at the first that fails; the exit code."""
     from lakeward.cli.output_streams import redirect_output
 
     if not statements:
@@ -114,7 +115,7 @@ def run_all(statements: list[str], settings: Settings, form: str) -> int:
         )
     with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
         with starting(streams):
-            spark = opened(settings)
+            spark = opened(settings, schema)
         for statement in statements:
             try:
                 run_one(spark, statement, form, streams)
@@ -136,11 +137,17 @@ def print_error(error: Exception, spark: SparkSession, settings: Settings, strea
     show_hint(message, settings, streams)
 
 
-def opened(settings: Settings) -> SparkSession:
-    """Return the session on the target's lakehouse, in the schema of the settings."""
-    from lakeward.session import session
+def opened(settings: Settings, schema: str | None = None) -> SparkSession:
+    """Return the session on the target's lakehouse, in the schema of the settings or in `schema`.
 
-    return session(settings)
+    `schema` is not created: a CREATE SCHEMA of the user would fail, and code that lacks one would run.
+    """
+    from lakeward.session import enter_schema, session
+
+    spark = session(settings)
+    if schema is not None:
+        enter_schema(spark, schema)
+    return spark
 
 
 def starting(streams: Streams) -> AbstractContextManager[object]:
@@ -166,7 +173,7 @@ def run_one(spark: SparkSession, statement: str, form: str, streams: Streams) ->
     streams.out.flush()
 
 
-def run_prompt(settings: Settings, form: str) -> int:
+def run_prompt(settings: Settings, form: str, schema: str | None = None) -> int:
     """Read statements and print their results until `exit` or Ctrl-D; the exit code.
 
     Ctrl-C leaves the statement that is being typed, or stops the one that runs.
@@ -176,8 +183,8 @@ def run_prompt(settings: Settings, form: str) -> int:
 
     session = prompt_session(settings)
     with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams, starting(streams):
-        spark = opened(settings)
-    where = f"{settings.target} · {settings.catalog}.{settings.schema}"
+        spark = opened(settings, schema)
+    where = f"{settings.target} · {settings.catalog}.{spark.catalog.currentDatabase()}"
     print(f"{where} · statements end with ; · exit or Ctrl-D leaves")
     while True:
         try:

@@ -31,10 +31,24 @@ class CellError:
         return f"[{self.condition}] cell {self.cell}, {self.place}: {self.message}{shown}"
 
 
+def _names_pipeline_api(error: BaseException) -> bool:
+    """Return whether the error is that of a name which only pipelines provide.
+
+    Spark's own `pyspark.pipelines` has a part of the names alone: no expectations, no AUTO CDC.
+    """
+    if isinstance(error, ModuleNotFoundError):
+        return error.name == "dlt"
+    if isinstance(error, ImportError):
+        return error.name == "pyspark.pipelines"
+    return isinstance(error, AttributeError) and getattr(error.obj, "__name__", "") == "pyspark.pipelines"
+
+
 def _next_step(error: BaseException, condition: str, file: str) -> str:
     """Return what to do about an error whose own message does not say it."""
-    needs_pipeline = isinstance(error, ModuleNotFoundError) and error.name == "dlt"
-    if not needs_pipeline and condition != "GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE":
+    if (
+        not _names_pipeline_api(error)
+        and condition != "GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE"
+    ):
         return ""
     return f"\nThe file declares datasets of a pipeline. Run it as one: lakeward pipeline {shlex.quote(file)}"
 

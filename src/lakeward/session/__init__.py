@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         SchemaOnlyTables,
         ensure_catalog,
         ensure_schema,
+        enter_schema,
         in_catalog,
         is_private_table,
         private_tables,

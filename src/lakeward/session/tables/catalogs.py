@@ -64,6 +64,14 @@ def ensure_schema(spark: SparkSession, catalog: str, schema: str) -> None:
         _make(spark, catalog, schema)
 
 
+def enter_schema(spark: SparkSession, schema: str) -> None:
+    """Make `schema` of the current catalog the current one if it exists; it is not created."""
+    manager = catalog_manager(spark)
+    namespace = java_array(spark, schema)
+    if manager.currentCatalog().namespaceExists(namespace):
+        manager.setCurrentNamespace(namespace)
+
+
 def users_schema(spark: SparkSession, database: str) -> str:
     """Return `catalog.schema` for the name of a database in Spark's session catalog, which joins the two."""
     names = jvm_view(spark).lakeward.IdentifierCodec
