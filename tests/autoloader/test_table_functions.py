@@ -84,6 +84,17 @@ def test_conditions_of_failed_reads(
     assert condition_of(error) == condition
 
 
+@pytest.mark.parametrize(
+    "call", ["read_files('{0}', fileNamePattern => 'x')", "STREAM read_files('{0}/nothing')"]
+)
+def test_a_format_that_no_file_implies_names_the_missing_files(
+    files: Landing, failing: Callable[[Callable[[], Any]], BaseException], call: str
+) -> None:
+    error = failing(lambda: files.spark.sql(f"SELECT * FROM {call.format(files.folder)}"))
+    assert condition_of(error) == "CF_UNABLE_TO_DETECT_FILE_FORMAT"
+    assert "There are no files in" in str(error)
+
+
 def test_the_state_of_a_table_is_refused_with_the_way_to_its_checkpoints(spark: Any) -> None:
     with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST") as error:
         read_state(spark, [{"table": "main.default.t"}], {})

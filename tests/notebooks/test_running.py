@@ -257,9 +257,10 @@ def test_an_error_names_the_cell_and_the_users_line(
         ),
     ],
 )
-def test_the_source_of_a_pipeline_names_the_command_that_runs_it(error: Exception) -> None:
-    explained = explain_error(error, 1, file="/files/my tables.py", line=1, files=())
-    assert "lakeward pipeline '/files/my tables.py'" in explained.message
+@pytest.mark.parametrize("file", ["my tables.py", "my tables.ipynb", "my tables.ipynb#cell-4"])
+def test_the_source_of_a_pipeline_names_the_command_that_runs_it(error: Exception, file: str) -> None:
+    explained = explain_error(error, 1, file=f"/files/{file}", line=1, files=())
+    assert explained.message.endswith(f"lakeward pipeline '/files/{file.partition('#')[0]}'")
 
 
 @pytest.mark.parametrize(

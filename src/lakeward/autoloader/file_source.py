@@ -325,6 +325,12 @@ class FileSource:
 
 def detect_format(files: Sequence[FileStatus], shown: str) -> str:
     """Return the format implied by all file names; raise CF_UNABLE_TO_DETECT_FILE_FORMAT."""
+    if not files:
+        raise CloudFilesError(
+            "CF_UNABLE_TO_DETECT_FILE_FORMAT",
+            f"There are no files in {shown}, so their format is unknown.",
+            next_step="Correct the path, wait for files, or set the format: format => 'json'.",
+        )
     detected = {_EXTENSIONS.get(_extension(status.key), "") for status in files}
     if len(detected) == 1 and (name := detected.pop()):
         return name

@@ -184,8 +184,13 @@ def package_cure(module: str, runtime: str | None) -> str:
     'Runtime 16.4 brings pyyaml 6.0.1, and lakeward does not: declare it, or use `--with pyyaml`.'
     >>> package_cure("shop.load", "16.4")
     'If a package has the module `shop`: declare it, or use `--with PACKAGE`.'
+    >>> package_cure("databricks.agents.x", "16.4")
+    'databricks-agents brings `databricks.agents`: declare it, or use `--with databricks-agents`.'
     """
     name, package = module.partition(".")[0], _package_of(module)
+    if own := _package_of_databricks(module):
+        found = ".".join(module.split(".")[: 3 if module.startswith("databricks.labs.") else 2])
+        return f"{own} brings `{found}`: declare it, or use `--with {own}`."
     brought = _brought_by_runtime(name, package, runtime)
     if brought:
         return f"{brought}, and lakeward does not: declare it, or use `--with {package}`."
@@ -207,11 +212,21 @@ def _package_of(module: str) -> str:
     return rule or _DISTRIBUTIONS.get(parts[0], parts[0].replace("_", "-"))
 
 
+def _package_of_databricks(module: str) -> str | None:
+    """Return the distribution that brings a module below `databricks`; None for others."""
+    parts = module.split(".")
+    if parts[0] != "databricks" or len(parts) < 2:
+        return None
+    if parts[1] == "labs" and len(parts) > 2:
+        return "-".join(parts[:3]).replace("_", "-")
+    return OF_DATABRICKS.get(parts[1])
+
+
 def _of_databricks(use: Use, own: Collection[str], text: str) -> Iterator[Finding]:
     """Yield a finding for a package below `databricks` that is not the repository's, declared or there."""
     parts = use.name.split(".")
     second = parts[1] if len(parts) > 1 else ""
-    package = "-".join(parts[:3]) if second == "labs" and len(parts) > 2 else OF_DATABRICKS.get(second)
+    package = _package_of_databricks(use.name)
     if package is None or second in own or parts[-1] in own or package.replace("_", "-") in text:
         return
     if not is_installed(".".join(parts[: 3 if second == "labs" else 2])):

@@ -93,13 +93,14 @@ def show_report(write: Callable[[], Path | None], streams: Streams) -> None:
 
 def show_hint(text: str, settings: Settings, streams: Streams) -> None:
     """Print on stderr what explains an error in `text`: the runtime that was used, what is missing here."""
-    from lakeward.cli.missing_inputs import folder_hint, package_hint
+    from lakeward.cli.missing_inputs import folder_hint, package_hint, schema_inference_hint
     from lakeward.session import ansi_hint, catalog_hint, schema_hint
 
     for hint in (
         ansi_hint(text, settings),
         catalog_hint(text),
         schema_hint(text),
+        schema_inference_hint(text),
         package_hint(text, settings.profile),
         folder_hint(text, [prefix for prefix, _ in settings.mounts]),
     ):

@@ -20,6 +20,21 @@ _CLOUD_FOLDER = re.compile(
 )
 
 
+def schema_inference_hint(text: str) -> str | None:
+    """Return what to do where `from_json` was to infer its schema; None for other errors.
+
+    >>> schema_inference_hint('[INVALID_SCHEMA.NON_STRING_LITERAL] The input schema "NULL" is …')[:26]
+    'Pipelines of Databricks in'
+    >>> schema_inference_hint('[INVALID_SCHEMA.NON_STRING_LITERAL] The input schema "a" is …')
+    """
+    if "INVALID_SCHEMA.NON_STRING_LITERAL" not in text or 'schema "NULL"' not in text:
+        return None
+    return (
+        "Pipelines of Databricks infer the schema of from_json(…, NULL, map('schemaLocationKey', …)); "
+        "lakeward does not: give the schema, or read JSON files with Auto Loader, which infers it."
+    )
+
+
 def package_hint(text: str, runtime: str | None) -> str | None:
     """Return how to install the module that the error `text` reports as missing; None for other errors.
 

@@ -50,7 +50,8 @@ def _next_step(error: BaseException, condition: str, file: str) -> str:
         and condition != "GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE"
     ):
         return ""
-    return f"\nThe file declares datasets of a pipeline. Run it as one: lakeward pipeline {shlex.quote(file)}"
+    path = shlex.quote(file.partition("#cell-")[0])
+    return f"\nThe file declares datasets of a pipeline. Run it as one: lakeward pipeline {path}"
 
 
 def explain_error(

@@ -23,6 +23,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.errors_patch:PATCHES",
     "lakeward.session.patches.insert_result_patch:PATCHES",
     "lakeward.session.patches.java_names_patch:PATCHES",
+    "lakeward.session.patches.missing_schema_patch:PATCHES",
     "lakeward.session.patches.observation_patch:PATCHES",
     "lakeward.session.patches.star_import_patch:PATCHES",
     "lakeward.session.patches.udf_patch:PATCHES",

@@ -215,6 +215,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         errors_patch,
         insert_result_patch,
         java_names_patch,
+        missing_schema_patch,
         observation_patch,
         scala_conversions,
         serverless_enforcement,
@@ -225,7 +226,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     map_paths(settings)
     for module in (
         *(java_names_patch, call_site_patch, data_source_patch, delta_table_patch),
-        *(catalog_patch, observation_patch, udf_patch, insert_result_patch),
+        *(catalog_patch, missing_schema_patch, observation_patch, udf_patch, insert_result_patch),
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings)
