@@ -1,8 +1,7 @@
 """`from_json` without a schema fails with the condition of the SQL function.
 
 In pipelines of Databricks, `from_json(column, None, {"schemaLocationKey": …})` infers the schema. The Java
-function of Spark does not check its argument: the call ended with a NullPointerException, where SQL has a
-condition for
+function of Spark does not check its argument: the call ended with a NullPointerException, where SQL's
 `from_json(column, NULL)` has a condition.
 """
 
