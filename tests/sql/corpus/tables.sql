@@ -188,3 +188,13 @@ CREATE TABLE bloomless (id INT) USING parquet
 --> ok
 CREATE BLOOMFILTER INDEX ON TABLE bloomless FOR COLUMNS (id)
 --! DELTA_ONLY_OPERATION
+CREATE TABLE collated (id INT, name STRING COLLATE UTF8_LCASE, code STRING) DEFAULT COLLATION UNICODE_CI
+--> ok
+INSERT INTO collated VALUES (1, 'Ada', 'É'), (2, 'bo', 'x')
+--> ok
+SELECT id FROM collated WHERE name = 'ADA' AND code = 'é'
+--> [1]
+SELECT id FROM collated WHERE name = 'ada' COLLATE UTF8_BINARY
+--> 
+SELECT id FROM collated WHERE name > 'AZ'
+--> [2]

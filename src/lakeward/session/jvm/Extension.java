@@ -44,6 +44,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new FileRescue());
         all.injectHintResolutionRule(new StreamOfPath());
         all.injectHintResolutionRule(new InputFileName());
+        all.injectResolutionRule(new CollatedColumns());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         all.injectResolutionRule(new StreamingMetadata());
         all.injectResolutionRule(new ListedSnapshot.OfTables());

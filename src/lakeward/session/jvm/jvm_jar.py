@@ -40,6 +40,7 @@ SOURCES = (
     "NonDeltaTable",
     "NonDeltaTarget",
     "ClusteringColumns",
+    "CollatedColumns",
     "PlatformFeatures",
     "ViewStore",
     "LakehouseCatalog",

@@ -173,6 +173,12 @@ def _vacuum(cursor: TokenCursor) -> Vacuum:
 CONSTRUCTS = (
     supported("CREATE TABLE without columns", _AREA, "CREATE TABLE t"),
     supported("CLUSTER BY", _AREA, "CREATE TABLE t (id INT) CLUSTER BY (id)"),
+    supported(
+        "COLLATE, DEFAULT COLLATION of tables",
+        _AREA,
+        "CREATE TABLE t (name STRING COLLATE UTF8_LCASE) DEFAULT COLLATION UNICODE_CI",
+        "the collation of a column cannot be changed; schemas have none",
+    ),
     Construct(
         name="CLUSTER BY AUTO, NONE",
         area=_AREA,
