@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from lakeward.notebooks import write
+from lakeward.notebooks import load_notebook, write
 from lakeward.notebooks.cell_errors import explain_error
 from tests.notebooks.conftest import Desk, text_of
 
@@ -80,6 +80,51 @@ def test_cells_of_all_languages_share_one_namespace_and_the_widgets_values(desk:
     assert outcome["cells"][3]["outputs"][0]["data"]["text/html"].startswith("<table>")
     page = Path(written.files["html"]).read_text()
     assert "<em>title</em>" in page and "hello you" in page and page.count("<section") == 7
+
+
+MIXED = {
+    "mixed.py": """\
+        # Databricks notebook source
+        print(1)
+
+        # COMMAND ----------
+
+        # MAGIC %sql
+        # MAGIC SELECT 1 AS a,
+        # MAGIC   2 AS b
+
+        # COMMAND ----------
+
+        # MAGIC %sql SELECT 3
+
+        # COMMAND ----------
+
+        # MAGIC %fs ls /
+        """,
+    "plain.sql": """\
+        -- Databricks notebook source
+        SELECT 1
+
+        -- COMMAND ----------
+
+        -- MAGIC %python
+        -- MAGIC print(2)
+        """,
+}
+
+
+MAGICS = {"mixed.py": [None, "%sql", "%sql", "%fs"], "plain.sql": ["%sql", None]}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_the_outcome_keeps_the_language_of_every_cell(desk: Desk, name: str) -> None:
+    finished = desk.done(desk.file(name, MIXED[name]))
+    written = Path(write(finished, desk.folder / "out").files["ipynb"])
+    sources = ["".join(cell["source"]).split() for cell in json.loads(written.read_text())["cells"]]
+    found = [[word for word in words if word.startswith("%") and word != "%python"] for words in sources]
+    assert found == [[magic] if magic else [] for magic in MAGICS[name]]
+    _, again = load_notebook(written)
+    assert [each.language for each in again.cells] == [each.language for each in finished.cells]
 
 
 def test_data_frames_display_themselves(desk: Desk) -> None:
