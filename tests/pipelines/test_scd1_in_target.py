@@ -62,6 +62,16 @@ def test_without_deletes_there_is_no_auxiliary_table(spark: SparkSession, lab: L
     assert not bench.feed.auxiliary_table.exists
 
 
+def test_a_delete_of_a_null_key_without_a_row_is_none(spark: SparkSession, lab: Lab, tmp_path: Path) -> None:
+    """Delta takes it for matched where a MERGE marks rows, since NULL equals the NULL of a missing row."""
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
+    properties = "'delta.enableDeletionVectors' = 'true'"
+    spark.sql(f"ALTER TABLE {'.'.join(bench.key)} SET TBLPROPERTIES ({properties})")
+    bench.take([(0, "k", 1, False, "p", 1)])
+    bench.take([(0, "k", 2, False, "q", 1), (None, None, 1, True, "gone", 1)])
+    assert bench.rows() == [(0, "k", 2, "q", 1)]
+
+
 @pytest.mark.slow
 def test_keys_that_no_file_can_contain_are_appended(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -67,7 +67,7 @@ def merge_changes(
     )
     return target.merge(
         changes,
-        equals="<=>" if null_keys else "=",
+        null_keys=null_keys,
         delete=f"s.__down >= named_struct('__seq', {seq}) "
         f"AND (s.__up IS NULL OR s.__down >= {_UPSERT_SEQUENCE})",
         update=f"s.__up > named_struct('__seq', {seq}, '__tie', {number})",

@@ -94,6 +94,7 @@ def replace_groups(
         return
     removed = keys.toDF(*marks).select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
     added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys.toDF(*marks), marks), *names)
+    all_null = " AND ".join(f"{mark} IS NULL" for mark in marks)
     with computed_rows(removed.unionAll(added)) as source:
         _merge(
             key,
@@ -101,6 +102,7 @@ def replace_groups(
             " AND ".join(["s.removes", *matches, *([condition] if condition else [])]),
             "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
             metadata,
+            null_keys=bool(marks) and not keys.toDF(*marks).where(all_null).isEmpty(),
         )
 
 
@@ -312,9 +314,17 @@ def _commit_settings(
         yield
 
 
-def _merge(key: tuple[str, ...], source: DataFrame, condition: str, clauses: str, metadata: str) -> None:
+def _merge(
+    key: tuple[str, ...],
+    source: DataFrame,
+    condition: str,
+    clauses: str,
+    metadata: str,
+    *,
+    null_keys: bool = False,
+) -> None:
     spark: SparkSession = source.sparkSession
-    source, conf = prepare_merge(source)
+    source, conf = prepare_merge(source, null_keys=null_keys)
     source.createOrReplaceTempView(_SOURCE_VIEW)
     try:
         with _commit_settings(spark, metadata, conf):
