@@ -135,7 +135,7 @@ def test_the_jvm_compiles_only_what_runs_long(spark: SparkSession) -> None:
         for name in ("Tier4InvocationThreshold", "Tier4CompileThreshold", "Tier4BackEdgeThreshold")
     }
     assert taken == {
-        "Tier4InvocationThreshold": 30 * 5_000,
-        "Tier4CompileThreshold": 30 * 15_000,
-        "Tier4BackEdgeThreshold": 30 * 40_000,
+        "Tier4InvocationThreshold": 10 * 5_000,
+        "Tier4CompileThreshold": 10 * 15_000,
+        "Tier4BackEdgeThreshold": 10 * 40_000,
     }

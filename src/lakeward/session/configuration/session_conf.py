@@ -15,11 +15,11 @@ CATALOG_CLASS = "lakeward.Catalog"
 # List-valued settings: the user's entries are added to ours instead of replacing them.
 _LISTS = ("spark.jars", "spark.sql.extensions")
 _OPTIONS = ("spark.driver.extraJavaOptions",)
-# HotSpot's defaults times 30. Its optimizing compiler took half of the processor time of small runs, on two
+# HotSpot's defaults times 10. Its optimizing compiler took half of the processor time of small runs, on two
 # cores at the expense of the tasks. Loops over many rows reach these numbers soon.
 _COMPILER_OPTIONS = (
-    "-XX:Tier4InvocationThreshold=150000 -XX:Tier4MinInvocationThreshold=18000 "
-    "-XX:Tier4CompileThreshold=450000 -XX:Tier4BackEdgeThreshold=1200000"
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
 _CLOUD = frozenset(("s3", "s3a", "s3n", "abfss", "abfs", "wasbs", "wasb", "adl", "gs", "r2"))
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
