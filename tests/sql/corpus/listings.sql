@@ -103,7 +103,7 @@ SHOW GROUPS
 --> ["admins", null], ["users", null]
 SHOW GROUPS WITH GROUP admins
 -->
-SHOW GROUPS WITH USER nobody LIKE '*'
+SHOW GROUPS WITH USER stranger LIKE '*'
 -->
 SHOW POLICIES ON TABLE t
 --! UNSUPPORTED_SQL

@@ -92,8 +92,9 @@ def replace_groups(
             marked = marked.alias("t").join(affected, same, "left_semi")
         _replace(files, kept.select(*map(_column, rows.columns)), marked, rows, metadata)
         return
-    removed = keys.toDF(*marks).select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
-    added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys.toDF(*marks), marks), *names)
+    keys = keys.toDF(*marks)
+    removed = keys.select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
+    added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys, marks), *names)
     all_null = " AND ".join(f"{mark} IS NULL" for mark in marks)
     with computed_rows(removed.unionAll(added)) as source:
         _merge(
@@ -102,7 +103,7 @@ def replace_groups(
             " AND ".join(["s.removes", *matches, *([condition] if condition else [])]),
             "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
             metadata,
-            null_keys=bool(marks) and not keys.toDF(*marks).where(all_null).isEmpty(),
+            null_keys=bool(marks) and not keys.where(all_null).isEmpty(),
         )
 
 

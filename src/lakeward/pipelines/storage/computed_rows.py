@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 # Each task gets the rows of its plan, and the optimizer computes them one by one.
 _MAX_PLANNED_BYTES = 512 << 10
+_MAX_REPEATED_ROWS = 8192
 # In memory; a broadcast of more than 8 GB would fail.
 _MAX_BROADCAST_BYTES = 64 << 20
 
@@ -58,7 +59,7 @@ def repeat_rows(counted: DataFrame, names: Sequence[str], count: str) -> DataFra
     from pyspark.sql import functions as F
 
     counted = counted.where(f"{count} > 0").select(*names, F.col(count).cast("bigint").alias(count))
-    repeated = _rows(counted).repeat(java_frame(counted), len(names), _MAX_PLANNED_BYTES >> 6)
+    repeated = _rows(counted).repeat(java_frame(counted), len(names), _MAX_REPEATED_ROWS)
     if repeated is not None:
         return _from_java(counted, repeated).select(*names)
     copies = F.expr(f"explode(sequence(1L, {count}))").alias("copy")
