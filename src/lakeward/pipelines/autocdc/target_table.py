@@ -111,7 +111,7 @@ class TargetTable:
         delete: str,
         update: str,
         insert: str,
-        null_keys: bool | None = None,
+        null_keys: bool = True,
         key_range: str = "",
     ) -> MergeMetrics:
         """Run one MERGE of `changes`, computed and with one row per key.
@@ -121,11 +121,10 @@ class TargetTable:
             delete: Condition for deleting a matched row.
             update: Condition for updating a matched row.
             insert: Condition for inserting an unmatched row.
-            null_keys: Whether a key of `changes` has a NULL: keys are compared by `=`, which is faster, if it
-                is known that none has. None if it is not known; each row that is not inserted has a match.
+            null_keys: Whether a key of `changes` may have a NULL. If none has, `=` compares keys (faster).
             key_range: A condition on `t` that all matching rows meet: files without such rows are not read.
         """
-        spark, equals = changes.sparkSession, "=" if null_keys is False else "<=>"
+        spark, equals = changes.sparkSession, "<=>" if null_keys else "="
         keys = [f"t.{quote_name([key])} {equals} s.__key.{quote_name([key])}" for key in self.cdc_schema.keys]
         values = {quote_name([name]): f"s.__row.{quote_name([name])}" for name in self.cdc_schema.columns}
         keys += [key_range] if key_range else []
@@ -143,7 +142,7 @@ class TargetTable:
             f"WHEN NOT MATCHED AND {insert} THEN "
             f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
         )
-        source, conf = prepare_merge(changes, null_keys=bool(null_keys))
+        source, conf = prepare_merge(changes)
         source.createOrReplaceTempView(_CHANGES_VIEW)
         try:
             with temporary_conf(spark, conf | self._compaction(spark)):

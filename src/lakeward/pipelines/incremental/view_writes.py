@@ -95,7 +95,6 @@ def replace_groups(
     keys = keys.toDF(*marks)
     removed = keys.select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
     added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys, marks), *names)
-    all_null = " AND ".join(f"{mark} IS NULL" for mark in marks)
     with computed_rows(removed.unionAll(added)) as source:
         _merge(
             key,
@@ -103,7 +102,6 @@ def replace_groups(
             " AND ".join(["s.removes", *matches, *([condition] if condition else [])]),
             "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
             metadata,
-            null_keys=bool(marks) and not keys.where(all_null).isEmpty(),
         )
 
 
@@ -315,17 +313,9 @@ def _commit_settings(
         yield
 
 
-def _merge(
-    key: tuple[str, ...],
-    source: DataFrame,
-    condition: str,
-    clauses: str,
-    metadata: str,
-    *,
-    null_keys: bool = False,
-) -> None:
+def _merge(key: tuple[str, ...], source: DataFrame, condition: str, clauses: str, metadata: str) -> None:
     spark: SparkSession = source.sparkSession
-    source, conf = prepare_merge(source, null_keys=null_keys)
+    source, conf = prepare_merge(source)
     source.createOrReplaceTempView(_SOURCE_VIEW)
     try:
         with _commit_settings(spark, metadata, conf):

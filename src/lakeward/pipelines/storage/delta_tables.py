@@ -165,20 +165,14 @@ def read_stored_rows(spark: SparkSession, name: tuple[str, ...]) -> DataFrame:
     return frame_from_java(jvm.lakeward.PolicyRules.rows(java_session(spark), quote_name(name)), spark)
 
 
-def prepare_merge(source: DataFrame, *, null_keys: bool) -> tuple[DataFrame, dict[str, str]]:
+def prepare_merge(source: DataFrame) -> tuple[DataFrame, dict[str, str]]:
     """Return the source of a MERGE, and the settings to run it with.
 
     The source gives the same rows each time that it is read: it is not copied first. If its rows are computed
     and few, they are broadcast. The target is not: by the columns that a MERGE compares a large one seems
     small. Tables from which the source is still to be computed are joined by Spark's own rules.
-
-    Where a MERGE marks rows by deletion vectors, Delta takes a row for matched whose keys are all NULL, are
-    compared by `<=>`, and equal those of no row. It fails with "Unexpected row" if no clause inserts the row.
-    With `null_keys`, for a source with such rows, files are rewritten instead.
     """
     conf = {"spark.databricks.delta.merge.materializeSource": "none"}
-    if null_keys:
-        conf["spark.databricks.delta.merge.deletionVectors.persistent"] = "false"
     hinted = hint_small(source)
     if hinted is not source:
         conf["spark.sql.autoBroadcastJoinThreshold"] = str(_MAX_BROADCAST_TARGET)

@@ -58,6 +58,7 @@ public class Extension extends AbstractFunction1 {
         all.injectPostHocResolutionRule(new ViewEvolution());
         SqlFunctions.register(all);
         all.injectPlannerStrategy(new SystemFunctions());
+        all.injectPlannerStrategy(new PresentTargetMerge.Planner());
         return BoxedUnit.UNIT;
     }
 

@@ -84,6 +84,7 @@ SOURCES = (
     "ScriptErrors",
     "GlobalTemporary",
     "TargetFileSize",
+    "PresentTargetMerge",
     "ViewEvolution",
     "StreamOfPath",
     "StreamOfView",
