@@ -210,6 +210,7 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
 
 @pytest.mark.slow
 def test_no_command_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
+    lakeward("stop", cache=cache)  # a JVM of an earlier test waits longer
     scene("quick", LAKEWARD_DAEMON_IDLE="0.1")
     (file,) = (cache / f"daemon-{os.getuid()}").glob("*.err")
     deadline = time.monotonic() + 60
