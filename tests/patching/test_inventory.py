@@ -98,4 +98,7 @@ def not_installed(found: dict[str, list[list[str]]]) -> set[tuple[str, str]]:
 
 
 def _is_installed(spec: patching.PatchSpec) -> bool:
-    return importlib.util.find_spec(spec.owner.partition(":")[0].partition(".")[0]) is not None
+    try:
+        return importlib.util.find_spec(spec.owner.partition(":")[0]) is not None
+    except ModuleNotFoundError:  # not even its package
+        return False

@@ -15,7 +15,7 @@ from tests.workspace.server import Server, running
 
 # How clients tell of themselves.
 _AGENTS = {"sdk": "databricks-sdk-py", "legacy": "databricks-cli-", "bundle": "bundle-replay"}
-_AGENTS |= {"http": "python-requests", "spark": _AGENTS["sdk"]}
+_AGENTS |= {"http": "python-requests", "spark": _AGENTS["sdk"], "sql": "PyDatabricksSqlConnector/"}
 
 
 @pytest.fixture(scope="module")

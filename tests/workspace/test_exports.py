@@ -156,7 +156,7 @@ def test_callers_see_their_own_statements_and_administrators_all(tmp_path: Path)
         statement = {"statement_id": user, "status": {"state": "SUCCEEDED"}, "user": user}
         store.put("statement", user, statement, parent=user)
     environment = Environment(settings=lambda: Settings.here(tmp_path, environ={"USER": "ada"}))
-    context: Any = ServerContext(store, *([None] * 3), contexts=None)  # type: ignore[arg-type]  # not used here
+    context: Any = ServerContext(store, *([None] * 3), contexts=None, sessions=None)  # type: ignore[arg-type]  # not used here
 
     def listed(user: str) -> list[str]:
         found = list_queries(ServerRequest(environment, user=user, context=context))["res"]

@@ -121,7 +121,9 @@ def context(tmp_path: Path) -> Iterator[ServerContext]:
     faults: list[BaseException] = []
     store = Store(tmp_path / "workspace.db")
     runner = Runner(settings, tmp_path / "runs", at_once=1, fault=faults.append)
-    context = ServerContext(store, Tokens(store), runner, None, "", faults.append, contexts=None)  # type: ignore[arg-type]  # neither is used here
+    context = ServerContext(
+        store, Tokens(store), runner, None, "", faults.append, contexts=None, sessions=None
+    )  # type: ignore[arg-type]  # neither is used here
     yield context
     runner.close("over")
     store.close()

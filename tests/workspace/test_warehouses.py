@@ -132,7 +132,7 @@ class Recorder:
 def test_statements_start_a_warehouse_and_end_with_it(tmp_path: Path) -> None:
     store, engine = Store(tmp_path / "workspace.db"), Recorder()
     environment = Environment(settings=lambda: Settings.here(tmp_path, environ={"USER": "ada"}))
-    context = ServerContext(store, None, None, engine, contexts=None)  # type: ignore[arg-type]  # not used here
+    context = ServerContext(store, None, None, engine, contexts=None, sessions=None)  # type: ignore[arg-type]  # not used here
 
     def call(at: str = "", **body: Any) -> ServerRequest:
         request = ServerRequest(environment, at, user="ada", context=context)

@@ -4,6 +4,9 @@ Code on the platform joins `https://` and `spark.databricks.workspaceUrl`, or th
 notebook context. Here both name a server on loopback without TLS. Connections to these names, and to no
 others, are made without it: those of `urllib`, `http.client`, urllib3 and what is built on them (requests,
 databricks-sdk), of httpx and of aiohttp.
+
+databricks-sql-connector joins `https://`, the host that it is given and port 443. It gets the name above in
+place of any other spelling of the workspace's address.
 """
 
 from __future__ import annotations
@@ -134,6 +137,30 @@ def _is_local(url: Any) -> bool:
         return True
 
 
+def _sql_connection(before: Any) -> Any:
+    @functools.wraps(before)
+    def __init__(self: Any, server_hostname: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        before(self, _NAME if _names_workspace(server_hostname) else server_hostname, *args, **kwargs)
+
+    return __init__
+
+
+def _names_workspace(host: Any) -> bool:
+    """Return whether a text is the address of the local workspace: with or without scheme, port and slash."""
+    if not isinstance(host, str):
+        return False
+    try:
+        given = urlsplit(host if "://" in host else f"//{host}")
+        port = given.port
+    except ValueError:
+        return False
+    server = urlsplit(process_host() or "")
+    if given.hostname == _NAME:
+        return True
+    # `Config.hostname` of databricks-sdk has no port.
+    return bool(server.hostname) and given.hostname == server.hostname and port in (None, 443, server.port)
+
+
 _REASON = "https:// before the host name of the workspace leads to the local workspace"
 PATCHES = (
     PatchSpec("http.client:HTTPSConnection", "connect", "shims", _REASON, _without_tls),
@@ -145,5 +172,6 @@ PATCHES = (
     PatchSpec("httpx:HTTPTransport", "handle_request", "shims", _REASON, _httpx_sent),
     PatchSpec("httpx:AsyncHTTPTransport", "handle_async_request", "shims", _REASON, _httpx_sent),
     PatchSpec("aiohttp:ClientSession", "_build_url", "shims", _REASON, _aiohttp_url),
+    PatchSpec("databricks.sql.client:Connection", "__init__", "shims", _REASON, _sql_connection),
 )
 PATCHED_MODULES = tuple(dict.fromkeys(spec.owner.partition(":")[0] for spec in PATCHES))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lakeward.workspace.command_contexts.contexts import Contexts
     from lakeward.workspace.runs.run_process import Runner
     from lakeward.workspace.state.tokens import Tokens
+    from lakeward.workspace.warehouse.client_sessions import ClientSessions
     from lakeward.workspace.warehouse.engine import Warehouse
 
 SECURABLE = "securable"
@@ -34,6 +35,7 @@ class ServerContext:
     host: str = ""
     report_fault: Callable[[BaseException], None] = lambda _: None
     contexts: Contexts = field(kw_only=True)
+    sessions: ClientSessions = field(kw_only=True)
     result_links: ResultLinks = field(default_factory=ResultLinks)
 
 

@@ -36,6 +36,7 @@ from lakeward.workspace.state.serving import lock_file, server_folder, serving_f
 from lakeward.workspace.state.store import Document, Store, now
 from lakeward.workspace.state.tokens import Tokens
 from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
+from lakeward.workspace.warehouse.client_sessions import ClientSessions
 from lakeward.workspace.warehouse.engine import Warehouse
 from lakeward.workspace_connection import (
     Connection,
@@ -112,14 +113,16 @@ def _context(settings: Settings, folder: Path, store: Store, host: str, log: Req
     def report(error: BaseException) -> None:
         log.add(fault=f"{type(error).__name__}: {error}")
 
+    warehouse = Warehouse(settings, folder)
     return ServerContext(
         store,
         Tokens(store),
         Runner(settings, folder / "runs", fault=report),
-        Warehouse(settings, folder),
+        warehouse,
         host,
         report,
         contexts=Contexts(settings, folder),
+        sessions=ClientSessions(warehouse),
     )
 
 

@@ -56,7 +56,7 @@ def get(call: ServerRequest) -> Any:
 def result_chunk(call: ServerRequest) -> Any:
     """Return one chunk of a result."""
     statement_id, _, index = call.path_parameter.partition("/")
-    found = _stored(call, statement_id)
+    found = stored_statement(call, statement_id)
     chunks = (found.get("manifest") or {}).get("chunks", ())
     if found["status"]["state"] != "SUCCEEDED" or not index.isdecimal() or int(index) >= len(chunks):
         raise missing(f"Chunk {index} of the statement {statement_id}")
@@ -80,26 +80,29 @@ def download_chunk(call: ServerRequest) -> ApiResponse:
 
 def cancel(call: ServerRequest) -> None:
     """Cancel one statement."""
-    _stored(call, call.path_parameter)
+    stored_statement(call, call.path_parameter)
     call.context.warehouse.cancel(call.path_parameter)
 
 
 @dataclass(frozen=True)
 class StatementRequest:
-    """A checked request to execute a statement."""
+    """A checked request to execute a statement.
+
+    `query_text` is what the history of queries shows, by default the statement.
+    """
 
     order: Document
     wait: float
     cancel_on_timeout: bool
     warehouse_id: str
+    query_text: str | None = None
 
     @classmethod
     def of(cls, call: ServerRequest) -> StatementRequest:
         """Check the body of a request. Raises ApiError."""
         body = call.body
         statement = _text(body, "statement", required=True)
-        if len(statement.encode(errors="replace")) > STATEMENT_BYTES:
-            raise invalid_parameter(f"The statement has more than {STATEMENT_BYTES} bytes.")
+        refuse_too_long(statement)
         warehouse = _text(body, "warehouse_id", required=True)
         require_warehouse(call, warehouse)
         disposition = _choice(body, "disposition", _DISPOSITIONS)
@@ -128,13 +131,21 @@ def submit_statement(
 ) -> tuple[StatementRequest, Execution]:
     """Queue the statement of a request; `on_end` receives its document when it has ended."""
     request = StatementRequest.of(call)
+    return request, submit(call, request, on_end)
+
+
+def submit(
+    call: ServerRequest, request: StatementRequest, on_end: Callable[[Document], None] = lambda _: None
+) -> Execution:
+    """Queue a statement and keep it in the history of queries under the key of its execution."""
     store, statement_id = call.store, str(uuid.uuid4())
+    text = request.order["statement"] if request.query_text is None else request.query_text
     document = {
         "statement_id": statement_id,
         "status": {"state": "PENDING"},
         "user": call.caller,
         "warehouse_id": request.warehouse_id,
-        "query_text": request.order["statement"][:HISTORY_CHARACTERS],
+        "query_text": text[:HISTORY_CHARACTERS],
         "disposition": request.order["disposition"],
         "query_start_time_ms": now(),
     }
@@ -153,7 +164,13 @@ def submit_statement(
 
     warehouse = call.context.warehouse
     warehouse.remove_expired_results()
-    return request, warehouse.submit(statement_id, request.order, on_start=started, on_end=ended)
+    return warehouse.submit(statement_id, request.order, on_start=started, on_end=ended)
+
+
+def refuse_too_long(statement: str) -> None:
+    """Raise ApiError for a statement that is longer than the platform's limit."""
+    if len(statement.encode(errors="replace")) > STATEMENT_BYTES:
+        raise invalid_parameter(f"The statement has more than {STATEMENT_BYTES} bytes.")
 
 
 def _begin(body: Document) -> None:
@@ -176,7 +193,7 @@ def _end(body: Document, answer: Document) -> None:
         body["rows_produced"] = answer["manifest"]["total_row_count"]
 
 
-def _stored(call: ServerRequest, statement_id: str) -> Document:
+def stored_statement(call: ServerRequest, statement_id: str) -> Document:
     """Return the statement's document; only its user finds it."""
     found = call.store.get("statement", statement_id)
     if found is None or found["user"] != call.caller:
@@ -188,7 +205,7 @@ def _stored(call: ServerRequest, statement_id: str) -> Document:
 
 
 def _statement(call: ServerRequest, statement_id: str) -> Document:
-    found = _stored(call, statement_id)
+    found = stored_statement(call, statement_id)
     shown = {"statement_id": statement_id, "status": found["status"]}
     if found["status"]["state"] == "SUCCEEDED":
         shown["manifest"] = _manifest(found)

@@ -187,12 +187,20 @@ def reraise(error: Exception) -> None:
 def to_response(status: int, answer: Any, *, head: bool) -> Response:
     """Return an answer as a response with the id of the workspace."""
     common = {"X-Databricks-Org-Id": str(WORKSPACE_ID), "X-Content-Type-Options": "nosniff"}
+    if status >= 400 and isinstance(answer, dict) and "message" in answer:
+        # Clients of Thrift do not read the body of an error.
+        common["X-Databricks-Reason-Phrase"] = header_text(answer["message"])
     if isinstance(answer, ApiResponse):
         headers = {**answer.headers, **common}
         if answer.file is not None and not head:
             return file_response(answer.file, status, headers)
         return Response(answer.data, status, headers=headers)
     return Response(encoded(answer), status, headers=common, media_type="application/json")
+
+
+def header_text(text: str) -> str:
+    """Return a text as the value of a header: printable ASCII in one line."""
+    return "".join(character if " " <= character <= "~" else "?" for character in text[:500]).strip()
 
 
 def encoded(answer: Any) -> bytes:

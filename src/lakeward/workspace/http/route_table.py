@@ -9,6 +9,7 @@ from lakeward.workspace.api import (
     catalog,
     clusters,
     commands,
+    connector_service,
     dashboards,
     empty_lists,
     grants,
@@ -34,6 +35,7 @@ from lakeward.workspace.api import (
     workspace_info,
     workspace_objects,
 )
+from lakeward.workspace.thrift import endpoint
 
 CLIENTS = {
     "sdk": "databricks-sdk",
@@ -41,6 +43,7 @@ CLIENTS = {
     "bundle": "the CLI's sequence of requests, replayed",
     "http": "plain requests",
     "spark": "databricks-sdk, with Spark (a long proof)",
+    "sql": "databricks-sql-connector",
 }
 
 # Each module of the API has the table of its routes.
@@ -73,6 +76,8 @@ OWN: tuple[Route, ...] = (
     *models.ROUTES,
     *empty_lists.ROUTES,
     *upload_aborts.ROUTES,
+    *connector_service.ROUTES,
+    *endpoint.ROUTES,
 )
 
 _REPLACED = {(route.method, route.path) for route in OWN}

@@ -1,10 +1,14 @@
-"""The local SQL warehouse: one process that runs statements concurrently, each in a session of its own.
+"""The local SQL warehouse: one process that runs statements concurrently, each in a session.
 
 The process starts with the first statement and ends when it has been idle for ten minutes:
 
     submit ──> queue ──{"run": …}──> statement process (Spark) ──{"event": "ended", …}──> Execution
 
-The engine knows nothing of HTTP; routes and drivers are built on `submit` and `cancel`.
+A statement has a session of its own, unless its order names a session that was opened with `open_session`:
+settings, temporary views and variables of that one last until `close_session`. It lives in the process, and
+ends with it.
+
+The engine knows nothing of HTTP; routes and drivers are built on `submit`, `cancel` and the sessions.
 """
 
 from __future__ import annotations
@@ -32,6 +36,9 @@ RESULT_SECONDS = 3600.0
 """How long a result is available after its statement has ended, as on the platform."""
 
 CANCELED: Message = {"canceled": True}
+INVALID_SESSION: Message = {"error": "Invalid SessionHandle", "error_code": "INVALID_SESSION"}
+"""The answer to a statement of a session that has ended."""
+
 _IDLE_SECONDS = 600.0
 _CLEANING_SECONDS = 60.0
 # A canceled statement that Spark does not stop by then costs the process, once the others are done.
@@ -125,6 +132,8 @@ class Warehouse:
         self._process: StatementChannel | None = None
         self._running: dict[StatementChannel, dict[str, Execution]] = {}
         self._canceled: dict[StatementChannel, set[str]] = {}
+        # The process of each open session, None until the process has been chosen.
+        self._sessions: dict[str, StatementChannel | None] = {}
         self._idle: threading.Timer | None = None
         self._closed = False
         self._cleaned = float("-inf")
@@ -161,6 +170,40 @@ class Warehouse:
         self._dispatch()
         return execution
 
+    def open_session(
+        self, session: str, order: Mapping[str, Any], *, on_end: Callable[[Message], None]
+    ) -> Execution:
+        """Open a session for the statements whose order has its id as `session`.
+
+        Args:
+            session: Unique id.
+            order: `catalog`, `schema` and `configuration` that the session starts with.
+            on_end: Called with the answer: with `error` where the session could not be opened.
+        """
+
+        def opened(answer: Message) -> None:
+            if "error" in answer or answer.get("canceled"):
+                with self._lock:
+                    self._sessions.pop(session, None)
+            on_end(answer)
+
+        with self._lock:
+            self._sessions[session] = None
+        return self.submit(session, {"open": dict(order), "session": session}, on_end=opened)
+
+    def close_session(self, session: str) -> None:
+        """End a session; its statements that are running continue."""
+        with self._lock:
+            process = self._sessions.pop(session, None)
+        if process is not None:
+            process.send({"close": session})
+        self._rest()
+
+    def has_session(self, session: str) -> bool:
+        """Return whether a session is open: it ends with the process, too."""
+        with self._lock:
+            return session in self._sessions
+
     def remove_expired_results(self) -> None:
         """Remove results that are older than an hour; looks for them once a minute at most."""
         if time.monotonic() - self._cleaned < _CLEANING_SECONDS:
@@ -171,6 +214,10 @@ class Warehouse:
             for folder in self.results.iterdir():
                 if folder.stat().st_mtime < oldest:
                     shutil.rmtree(folder, ignore_errors=True)
+
+    def remove_result(self, key: str) -> None:
+        """Remove the result of a statement that its client has read."""
+        shutil.rmtree(self.results / key, ignore_errors=True)
 
     def cancel(self, key: str) -> None:
         """Cancel one statement; the others are not affected. Nothing happens if it has ended."""
@@ -202,6 +249,7 @@ class Warehouse:
             running = [each for table in self._running.values() for each in table.values()]
             processes = list(self._running)
             self._process = None
+            self._sessions.clear()
             if self._idle is not None:
                 self._idle.cancel()
         for process in processes:
@@ -220,18 +268,26 @@ class Warehouse:
     def _dispatch(self) -> None:
         """Start queued statements while there is room."""
         started: list[tuple[StatementChannel, Execution]] = []
-        failed: list[tuple[Execution, str]] = []
+        failed: list[tuple[Execution, Message]] = []
         with self._lock:
             while self._queue and not self._closed:
+                execution = self._queue[0]
+                session = execution.order.get("session")
+                if session is not None and session not in self._sessions:
+                    failed.append((self._queue.popleft(), INVALID_SESSION))
+                    continue
                 try:
-                    process = self._process or self._spawn()
+                    process = self._sessions.get(session or "") or self._process or self._spawn()
                 except OSError as error:
-                    failed = [(each, f"The warehouse did not start: {error}.") for each in self._queue]
+                    reason = {"error": f"The warehouse did not start: {error}."}
+                    failed += [(each, reason) for each in self._queue]
                     self._queue.clear()
                     break
                 if len(self._running[process]) >= CONCURRENT_STATEMENTS:
                     break
-                execution = self._queue.popleft()
+                self._queue.popleft()
+                if session is not None:
+                    self._sessions[session] = process
                 self._running[process][execution.key] = execution
                 started.append((process, execution))
             if started and self._idle is not None:
@@ -240,7 +296,7 @@ class Warehouse:
         for process, execution in started:
             process.send({"run": {"id": execution.key, **execution.order}})
         for execution, reason in failed:
-            execution.end({"error": reason})
+            execution.end(reason)
 
     def _spawn(self) -> StatementChannel:
         self.results.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -288,6 +344,7 @@ class Warehouse:
         with self._lock:
             left = list(self._running.pop(process).values())
             del self._canceled[process]
+            self._sessions = {key: each for key, each in self._sessions.items() if each is not process}
             if self._process is process:
                 self._process = None
         log = self._folder / "warehouse.log"
@@ -315,7 +372,7 @@ class Warehouse:
 
     def _rest(self) -> None:
         with self._lock:
-            if self._closed or self._queue or any(self._running.values()):
+            if self._closed or self._queue or self._sessions or any(self._running.values()):
                 return
             if self._idle is not None:
                 self._idle.cancel()
@@ -324,7 +381,7 @@ class Warehouse:
     def _end_idle(self) -> None:
         with self._lock:
             process = self._process
-            if process is None or self._running[process]:
+            if process is None or self._running[process] or self._sessions:
                 return
             self._process = None
         process.stop()

@@ -8,6 +8,7 @@ Values are strings, NULL is null. Values within an ARRAY, MAP or STRUCT are stri
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as T
@@ -50,11 +51,34 @@ def as_text(frame: DataFrame) -> DataFrame:
     return _converted(frame, [_text(field.dataType) for field in frame.schema.fields])
 
 
-def as_arrow(frame: DataFrame) -> DataFrame:
-    """Return all values in types of Arrow, in columns `c0`, `c1` …; intervals and variants are strings."""
-    texts = (*_INTERVALS, T.VariantType)
+def as_arrow(frame: DataFrame, text_types: Collection[str] = ()) -> DataFrame:
+    """Return all values in types of Arrow, in columns `c0`, `c1` …; intervals and variants are strings.
+
+    Args:
+        frame: The result.
+        text_types: Names of `TEXT_TYPES` whose values are strings, too, as SQL and JSON write them.
+    """
     kinds = [field.dataType for field in frame.schema.fields]
-    return _converted(frame, [_text(kind) if isinstance(kind, texts) else () for kind in kinds])
+    return _converted(frame, [_arrow(kind, text_types) for kind in kinds])
+
+
+TEXT_TYPES: Mapping[str, tuple[type[T.DataType], ...]] = {
+    "date": (T.DateType,),
+    "decimal": (T.DecimalType,),
+    "nested": (T.StructType, T.ArrayType, T.MapType),
+    "timestamp": (T.TimestampType, T.TimestampNTZType),
+}
+"""Types that clients read from Arrow only if they request it."""
+
+
+def _arrow(kind: T.DataType, text_types: Collection[str]) -> tuple[str, ...]:
+    if isinstance(kind, (*_INTERVALS, T.VariantType)):
+        return _text(kind)
+    if not any(isinstance(kind, TEXT_TYPES[name]) for name in text_types):
+        return ()
+    if isinstance(kind, TEXT_TYPES["nested"]):
+        return ("to_json", "", "ignoreNullFields", "false")
+    return ("string",)
 
 
 def _converted(frame: DataFrame, conversions: list[tuple[str, ...]]) -> DataFrame:

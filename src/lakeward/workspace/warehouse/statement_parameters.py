@@ -1,4 +1,4 @@
-"""Named parameters of statements: texts, converted to their types as the function `cast` does.
+"""Parameters of statements: texts, converted to their types as the function `cast` does.
 
 Source: https://docs.databricks.com/api/workspace/statementexecution/executestatement (parameters)
 """
@@ -19,31 +19,44 @@ if TYPE_CHECKING:
 _NESTED = ("array", "map", "struct")
 
 
-def bind_parameters(spark: SparkSession, parameters: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
-    """Return the arguments of `spark.sql` for the parameters of a request.
+def bind_parameters(
+    spark: SparkSession, parameters: Sequence[Mapping[str, Any]]
+) -> dict[str, Column] | list[Column]:
+    """Return the arguments of `spark.sql` for the parameters of a request, a list if they have no names.
 
     Args:
         spark: The session of the statement; its settings decide how values are converted.
-        parameters: Each has a `name`; without a `value` it is NULL, without a `type` a STRING.
+        parameters: Each has a `name`, or none has; without a `value` it is NULL, without a `type` a STRING.
+            An ARRAY has `items`, a MAP keys and values in turn, which are parameters themselves.
 
     Raises:
         AnalysisException, ArithmeticException …: Spark's error for a value that its type does not have.
-        SqlError: The type is an ARRAY, MAP or STRUCT.
+        SqlError: The type is a STRUCT, or an ARRAY or MAP without `items`.
     """
     if not parameters:
         return {}
-    plain = {f"p{n}": F.lit(each.get("value")) for n, each in enumerate(parameters)}
-    types = [_type(spark, str(each.get("type") or "STRING")) for each in parameters]
-    casts = ", ".join(f"CAST(:p{n} AS {kind})" for n, kind in enumerate(types))
-    frame = spark.sql(f"SELECT {casts}", args=plain)
+    plain: dict[str, Column] = {}
+    casts = [_expression(spark, each, plain) for each in parameters]
+    frame = spark.sql(f"SELECT {', '.join(casts)}", args=plain or None)
     # Spark binds literals alone: those that the optimizer makes of the casts.
     found = optimized_plan(frame).expressions()
-    literals = [found.apply(n).child() for n in range(len(types))]
+    literals = [found.apply(n).child() for n in range(len(casts))]
     if any(each.nodeName() != "Literal" for each in literals):
         frame.collect()  # raises what the optimizer has put off
-    return {
-        str(each["name"]): _column(spark, value) for each, value in zip(parameters, literals, strict=True)
-    }
+    columns = [_column(spark, value) for value in literals]
+    if all(each.get("name") is None for each in parameters):
+        return columns
+    return {str(each["name"]): column for each, column in zip(parameters, columns, strict=True)}
+
+
+def _expression(spark: SparkSession, parameter: Mapping[str, Any], plain: dict[str, Column]) -> str:
+    """Return the SQL of a parameter; its values become entries of `plain`."""
+    kind, items = str(parameter.get("type") or "STRING"), parameter.get("items")
+    if items is not None and kind.upper() in ("ARRAY", "MAP"):
+        return f"{kind.lower()}({', '.join(_expression(spark, each, plain) for each in items)})"
+    name = f"p{len(plain)}"
+    plain[name] = F.lit(parameter.get("value"))
+    return f"CAST(:{name} AS {_type(spark, kind)})"
 
 
 def _type(spark: SparkSession, text: str) -> str:

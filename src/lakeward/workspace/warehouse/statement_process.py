@@ -3,9 +3,11 @@
 It reads JSON lines from its input and writes JSON lines to its output:
 
     {"run": {"id", "statement", …}}   ->  {"id", "event": "started"}, then {"id", "event": "ended", …}
+    {"run": {"id", "session", "open": …}}   opens a session, which statements with this `session` use
     {"cancel": "id"}
+    {"close": "session"}
 
-Each statement runs in a thread and a Spark session of its own; all sessions share one JVM.
+Each statement runs in a thread; without a session of its client it has one of its own. All share one JVM.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lakeward.dbutils import redacted
 from lakeward.errors import SqlError
 from lakeward.session import dbfs_paths
-from lakeward.spark_internals import catalog_manager, java_array
 from lakeward.workspace.state.settings_json import settings_from_json
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
+from lakeward.workspace.warehouse.session_settings import enter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +49,8 @@ def main(arguments: list[str]) -> int:
             message = json.loads(line)
             if "run" in message:
                 process.run(message["run"])
+            elif "close" in message:
+                process.close(message["close"])
             else:
                 process.cancel(message["cancel"])
     # Threads of statements that are still running would keep the process alive.
@@ -80,6 +84,11 @@ class StatementProcess:
                 self._pool.context.cancelJobGroupAndFutureJobs(key)
                 thread.interrupt()
 
+    def close(self, session: str) -> None:
+        """End the session of a client."""
+        if self._pool is not None:
+            self._pool.close(session)
+
     def _execute(self, order: Mapping[str, Any]) -> None:
         from lakeward.session import is_lost
 
@@ -100,8 +109,12 @@ class StatementProcess:
         from lakeward.workspace.warehouse.statement_parameters import bind_parameters
         from lakeward.workspace.warehouse.statement_results import write_result
 
-        key = order["id"]
-        with self._sessions().session() as spark, self._cancelable(key, spark):
+        key, session = order["id"], order.get("session")
+        pool = self._sessions()
+        if "open" in order:
+            pool.open(str(session), order["open"])
+            return {}
+        with pool.session(session) as spark, self._cancelable(key, spark):
             enter(spark, order.get("catalog"), order.get("schema"))
             frame = spark.sql(order["statement"], args=bind_parameters(spark, order["parameters"]) or None)
             return {"manifest": write_result(frame, order, self._results / key)}
@@ -151,15 +164,6 @@ def failure(error: BaseException) -> dict[str, Any]:
         "error": text if condition_of(error) else f"{type(error).__name__}: {text}",
         "sql_state": state,
     }
-
-
-def enter(spark: SparkSession, catalog: str | None, schema: str | None) -> None:
-    """Make `catalog` and `schema` the current ones of the session."""
-    manager = catalog_manager(spark)
-    if catalog:
-        manager.setCurrentCatalog(catalog.lower())
-    if schema:
-        manager.setCurrentNamespace(java_array(spark, schema.lower()))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def write_result(frame: DataFrame, order: Mapping[str, Any], folder: Path) -> di
 
     Args:
         frame: The statement's result.
-        order: `format`, `disposition`, `row_limit` and `byte_limit` of the request.
+        order: `format`, `disposition`, `row_limit`, `byte_limit` and `text_types` of the request.
         folder: Where the chunks are written; removed if anything fails.
 
     Raises:
@@ -64,7 +64,7 @@ def write_result(frame: DataFrame, order: Mapping[str, Any], folder: Path) -> di
     )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        plain = as_arrow(frame) if layout == "ARROW_STREAM" else as_text(frame)
+        plain = as_arrow(frame, order.get("text_types", ())) if layout == "ARROW_STREAM" else as_text(frame)
         if limits.rows is not None:
             plain = plain.limit(limits.rows + 1)
         batches = collect_batches(plain, folder / "spool", most_bytes=limits.size)

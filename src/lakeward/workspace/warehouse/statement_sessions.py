@@ -1,15 +1,16 @@
-"""Pool of Spark sessions for statements: a new one for each, created ahead of need."""
+"""Spark sessions for statements: a new one for each, created ahead of need, or the one of its client."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lakeward.spark_internals import activated, catalog_manager, executed_plan, jvm_view, scala_context
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
+from lakeward.workspace.warehouse.session_settings import configure, enter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,21 +52,52 @@ class SessionPool:
         # Each name of a Java package costs a round trip: resolved once, not with each statement.
         self.jvm_thread: Any = jvm.java.lang.Thread
         self._making = threading.Lock()
+        self._opened: dict[str, SparkSession] = {}
         self._ready: queue.SimpleQueue[SparkSession] = queue.SimpleQueue()
         self._refill = threading.Event()
         threading.Thread(target=self._keep_filled, name="sessions", daemon=True).start()
 
     @contextmanager
-    def session(self) -> Iterator[SparkSession]:
-        """Yield a session in the catalog and schema of the settings, active in this thread."""
+    def session(self, opened: str | None = None) -> Iterator[SparkSession]:
+        """Yield a session, active in this thread.
+
+        Args:
+            opened: The id of a session that was opened; by default a new one in the catalog and schema of the
+                settings.
+
+        Raises:
+            LookupError: The session has been closed.
+        """
+        if opened is None:
+            spark = self._take()
+        elif opened in self._opened:
+            spark = self._opened[opened]
+        else:
+            raise LookupError("Invalid SessionHandle")
+        with activated(spark):
+            self._admit_new_catalogs(spark)
+            yield spark
+
+    def open(self, key: str, order: Mapping[str, Any]) -> None:
+        """Open a session in `catalog` and `schema` of the order, with its `configuration`."""
+        spark = self._take()
+        with activated(spark):
+            self._admit_new_catalogs(spark)
+            enter(spark, order.get("catalog"), order.get("schema"))
+            configure(spark, order.get("configuration") or {})
+        self._opened[key] = spark
+
+    def close(self, key: str) -> None:
+        """Forget a session: its views and variables go with it."""
+        self._opened.pop(key, None)
+
+    def _take(self) -> SparkSession:
         try:
             fresh = self._ready.get_nowait()
         except queue.Empty:
             fresh = self._make()
         self._refill.set()
-        with activated(fresh):
-            self._admit_new_catalogs(fresh)
-            yield fresh
+        return fresh
 
     def _make(self) -> SparkSession:
         with self._making:

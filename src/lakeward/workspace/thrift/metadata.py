@@ -1,0 +1,239 @@
+"""Requests for catalogs, schemas, tables, columns … as SQL, with the columns that JDBC defines.
+
+Names are patterns: `%` is any text, `_` one character, a backslash escapes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from lakeward.quoting import quote_string
+
+_TABLES_ARE = "CASE WHEN table_type LIKE '%VIEW' THEN 'VIEW' ELSE 'TABLE' END"
+# java.sql.Types
+_TYPE_CODES = {
+    "BOOLEAN": 16,
+    "TINYINT": -6,
+    "SMALLINT": 5,
+    "INT": 4,
+    "BIGINT": -5,
+    "FLOAT": 6,
+    "DOUBLE": 8,
+    "DECIMAL": 3,
+    "STRING": 12,
+    "BINARY": -2,
+    "DATE": 91,
+    "TIMESTAMP": 93,
+    "TIMESTAMP_NTZ": 93,
+    "ARRAY": 2003,
+    "MAP": 2000,
+    "STRUCT": 2002,
+    "VOID": 0,
+}
+_SIZES = {
+    "BOOLEAN": 1,
+    "TINYINT": 1,
+    "SMALLINT": 2,
+    "INT": 4,
+    "BIGINT": 8,
+    "FLOAT": 4,
+    "DOUBLE": 8,
+    "DATE": 4,
+}
+_SIZES |= {"TIMESTAMP": 8, "TIMESTAMP_NTZ": 8}
+_DIGITS = {"BOOLEAN": 0, "TINYINT": 0, "SMALLINT": 0, "INT": 0, "BIGINT": 0, "FLOAT": 7, "DOUBLE": 15}
+_DIGITS |= {"TIMESTAMP": 6, "TIMESTAMP_NTZ": 6}
+_NUMERIC = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
+_OTHER_TYPE = 1111
+
+
+class Metadata(NamedTuple):
+    """A request: its text in the history of queries, TOperationType, and the statement of a request."""
+
+    title: str
+    kind: int
+    statement: Callable[[Any], str]
+
+
+def _like(column: str, pattern: str | None) -> str:
+    """Return the condition of a pattern, which may be missing."""
+    return "true" if pattern is None else f"{column} LIKE {quote_string(pattern.lower())}"
+
+
+def _where(*conditions: str) -> str:
+    return f"WHERE {' AND '.join(conditions)}"
+
+
+def catalogs(_: Any) -> str:
+    """Return the statement for GetCatalogs."""
+    return "SELECT catalog_name AS TABLE_CAT FROM system.information_schema.catalogs ORDER BY 1"
+
+
+def schemas(request: Any) -> str:
+    """Return the statement for GetSchemas."""
+    where = _where(_like("catalog_name", request.catalogName), _like("schema_name", request.schemaName))
+    return (
+        "SELECT schema_name AS TABLE_SCHEM, catalog_name AS TABLE_CATALOG "
+        f"FROM system.information_schema.schemata {where} ORDER BY 2, 1"
+    )
+
+
+def tables(request: Any) -> str:
+    """Return the statement for GetTables."""
+    where = _where(
+        _like("table_catalog", request.catalogName),
+        _like("table_schema", request.schemaName),
+        _like("table_name", request.tableName),
+        _in(_TABLES_ARE, request.tableTypes),
+    )
+    return (
+        f"SELECT table_catalog AS TABLE_CAT, table_schema AS TABLE_SCHEM, table_name AS TABLE_NAME, "
+        f"{_TABLES_ARE} AS TABLE_TYPE, coalesce(comment, '') AS REMARKS, CAST(NULL AS STRING) AS TYPE_CAT, "
+        "CAST(NULL AS STRING) AS TYPE_SCHEM, CAST(NULL AS STRING) AS TYPE_NAME, "
+        "CAST(NULL AS STRING) AS SELF_REFERENCING_COL_NAME, CAST(NULL AS STRING) AS REF_GENERATION "
+        f"FROM system.information_schema.tables {where} ORDER BY 4, 1, 2, 3"
+    )
+
+
+def _in(expression: str, values: list[str] | None) -> str:
+    if not values:
+        return "true"
+    return f"{expression} IN ({', '.join(quote_string(value.upper()) for value in values)})"
+
+
+def columns(request: Any) -> str:
+    """Return the statement for GetColumns."""
+    where = _where(
+        _like("table_catalog", request.catalogName),
+        _like("table_schema", request.schemaName),
+        _like("table_name", request.tableName),
+        _like("lower(column_name)", request.columnName),
+    )
+    kind = "upper(regexp_extract(full_data_type, '^[A-Za-z_]+', 0))"
+    decimal = "coalesce(numeric_precision, 10)"
+    return (
+        "SELECT table_catalog AS TABLE_CAT, table_schema AS TABLE_SCHEM, table_name AS TABLE_NAME, "
+        f"column_name AS COLUMN_NAME, {_cases(kind, _TYPE_CODES, str(_OTHER_TYPE))} AS DATA_TYPE, "
+        "upper(full_data_type) AS TYPE_NAME, "
+        f"CASE WHEN {kind} = 'DECIMAL' THEN CAST(IF({decimal} > 18, 16, 8) AS INT) "
+        f"ELSE {_cases(kind, _SIZES, 'NULL')} END AS COLUMN_SIZE, CAST(NULL AS TINYINT) AS BUFFER_LENGTH, "
+        f"CASE WHEN {kind} = 'DECIMAL' THEN CAST(numeric_scale AS INT) "
+        f"ELSE {_cases(kind, _DIGITS, 'NULL')} END AS DECIMAL_DIGITS, "
+        f"CASE WHEN {kind} IN ({', '.join(map(quote_string, _NUMERIC))}) THEN 10 END AS NUM_PREC_RADIX, "
+        "IF(is_nullable = 'NO', 0, 1) AS NULLABLE, coalesce(comment, '') AS REMARKS, "
+        "column_default AS COLUMN_DEF, CAST(NULL AS INT) AS SQL_DATA_TYPE, "
+        "CAST(NULL AS INT) AS SQL_DATETIME_SUB, CAST(NULL AS INT) AS CHAR_OCTET_LENGTH, "
+        "CAST(ordinal_position AS INT) AS ORDINAL_POSITION, is_nullable AS IS_NULLABLE, "
+        "CAST(NULL AS STRING) AS SCOPE_CATALOG, CAST(NULL AS STRING) AS SCOPE_SCHEMA, "
+        "CAST(NULL AS STRING) AS SCOPE_TABLE, CAST(NULL AS SMALLINT) AS SOURCE_DATA_TYPE, "
+        "'NO' AS IS_AUTO_INCREMENT "
+        f"FROM system.information_schema.columns {where} ORDER BY 1, 2, 3, 17"
+    )
+
+
+def _cases(value: str, table: dict[str, int], otherwise: str) -> str:
+    cases = " ".join(f"WHEN {quote_string(name)} THEN {number}" for name, number in table.items())
+    return f"CASE {value} {cases} ELSE {otherwise} END"
+
+
+def functions(request: Any) -> str:
+    """Return the statement for GetFunctions."""
+    where = _where(
+        _like("routine_catalog", request.catalogName),
+        _like("routine_schema", request.schemaName),
+        _like("routine_name", request.functionName),
+    )
+    return (
+        "SELECT routine_catalog AS FUNCTION_CAT, routine_schema AS FUNCTION_SCHEM, "
+        "routine_name AS FUNCTION_NAME, coalesce(comment, '') AS REMARKS, "
+        "IF(data_type = 'TABLE', 2, 1) AS FUNCTION_TYPE, "
+        "concat_ws('.', routine_catalog, routine_schema, routine_name) AS SPECIFIC_NAME "
+        f"FROM system.information_schema.routines {where} ORDER BY 1, 2, 3"
+    )
+
+
+def table_types(_: Any) -> str:
+    """Return the statement for GetTableTypes."""
+    return "SELECT * FROM VALUES ('TABLE'), ('VIEW') AS (TABLE_TYPE)"
+
+
+def type_info(_: Any) -> str:
+    """Return the statement for GetTypeInfo."""
+    rows = ", ".join(
+        f"('{name}', {code}, {_DIGITS.get(name, 'NULL')}, {'10' if name in _NUMERIC else 'NULL'}, "
+        f"{'true' if name == 'STRING' else 'false'}, "
+        f"{0 if name in ('ARRAY', 'MAP', 'STRUCT', 'VOID') else 3})"
+        for name, code in _TYPE_CODES.items()
+    )
+    return (
+        "SELECT name AS TYPE_NAME, code AS DATA_TYPE, CAST(digits AS INT) AS PRECISION, "
+        "CAST(NULL AS STRING) AS LITERAL_PREFIX, CAST(NULL AS STRING) AS LITERAL_SUFFIX, "
+        "CAST(NULL AS STRING) AS CREATE_PARAMS, CAST(1 AS SMALLINT) AS NULLABLE, "
+        "sensitive AS CASE_SENSITIVE, CAST(searchable AS SMALLINT) AS SEARCHABLE, "
+        "radix IS NULL AS UNSIGNED_ATTRIBUTE, false AS FIXED_PREC_SCALE, false AS AUTO_INCREMENT, "
+        "CAST(NULL AS STRING) AS LOCAL_TYPE_NAME, CAST(0 AS SMALLINT) AS MINIMUM_SCALE, "
+        "CAST(0 AS SMALLINT) AS MAXIMUM_SCALE, CAST(NULL AS INT) AS SQL_DATA_TYPE, "
+        "CAST(NULL AS INT) AS SQL_DATETIME_SUB, CAST(radix AS INT) AS NUM_PREC_RADIX "
+        f"FROM VALUES {rows} AS (name, code, digits, radix, sensitive, searchable)"
+    )
+
+
+def primary_keys(request: Any) -> str:
+    """Return the statement for GetPrimaryKeys."""
+    where = _where(
+        "t.constraint_type = 'PRIMARY KEY'",
+        _like("k.table_catalog", request.catalogName),
+        _like("k.table_schema", request.schemaName),
+        _like("k.table_name", request.tableName),
+    )
+    return (
+        "SELECT k.table_catalog AS TABLE_CAT, k.table_schema AS TABLE_SCHEM, k.table_name AS TABLE_NAME, "
+        "k.column_name AS COLUMN_NAME, CAST(k.ordinal_position AS SMALLINT) AS KEY_SEQ, "
+        "k.constraint_name AS PK_NAME "
+        "FROM system.information_schema.key_column_usage k "
+        "JOIN system.information_schema.table_constraints t "
+        f"USING (constraint_catalog, constraint_schema, constraint_name) {where} ORDER BY 4"
+    )
+
+
+def cross_reference(request: Any) -> str:
+    """Return the statement for GetCrossReference: foreign keys, and the primary keys that they refer to."""
+    where = _where(
+        _like("p.table_catalog", request.parentCatalogName),
+        _like("p.table_schema", request.parentSchemaName),
+        _like("p.table_name", request.parentTableName),
+        _like("f.table_catalog", request.foreignCatalogName),
+        _like("f.table_schema", request.foreignSchemaName),
+        _like("f.table_name", request.foreignTableName),
+    )
+    return (
+        "SELECT p.table_catalog AS PKTABLE_CAT, p.table_schema AS PKTABLE_SCHEM, "
+        "p.table_name AS PKTABLE_NAME, p.column_name AS PKCOLUMN_NAME, f.table_catalog AS FKTABLE_CAT, "
+        "f.table_schema AS FKTABLE_SCHEM, f.table_name AS FKTABLE_NAME, f.column_name AS FKCOLUMN_NAME, "
+        "CAST(f.ordinal_position AS SMALLINT) AS KEY_SEQ, CAST(3 AS SMALLINT) AS UPDATE_RULE, "
+        "CAST(3 AS SMALLINT) AS DELETE_RULE, f.constraint_name AS FK_NAME, p.constraint_name AS PK_NAME, "
+        "CAST(7 AS SMALLINT) AS DEFERRABILITY "
+        "FROM system.information_schema.referential_constraints r "
+        "JOIN system.information_schema.key_column_usage f ON f.constraint_catalog = r.constraint_catalog "
+        "AND f.constraint_schema = r.constraint_schema AND f.constraint_name = r.constraint_name "
+        "JOIN system.information_schema.key_column_usage p "
+        "ON p.constraint_catalog = r.unique_constraint_catalog "
+        "AND p.constraint_schema = r.unique_constraint_schema "
+        "AND p.constraint_name = r.unique_constraint_name "
+        f"AND p.ordinal_position = f.position_in_unique_constraint {where} ORDER BY 5, 6, 7, 9"
+    )
+
+
+METADATA = {
+    "GetTypeInfo": Metadata("Listing type info", 1, type_info),
+    "GetCatalogs": Metadata("Listing catalogs", 2, catalogs),
+    "GetSchemas": Metadata("Listing databases", 3, schemas),
+    "GetTables": Metadata("Listing tables", 4, tables),
+    "GetTableTypes": Metadata("Listing table types", 5, table_types),
+    "GetColumns": Metadata("Listing columns", 6, columns),
+    "GetFunctions": Metadata("Listing functions", 7, functions),
+    "GetPrimaryKeys": Metadata("Listing primary keys", 8, primary_keys),
+    "GetCrossReference": Metadata("Listing foreign keys", 8, cross_reference),
+}
+"""The methods that a statement answers."""
