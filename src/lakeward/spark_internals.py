@@ -163,6 +163,14 @@ def catalog_manager(spark: SparkSession) -> JavaObject:
     return session_state(spark).catalogManager()
 
 
+def set_current_schema(spark: SparkSession, schema: str) -> None:
+    """Make a schema of the current catalog the current one, whether it exists or not."""
+    manager = catalog_manager(spark)
+    field = manager.getClass().getDeclaredField("_currentNamespace")
+    field.setAccessible(True)
+    field.set(manager, jvm_view(spark).scala.Option.apply(java_array(spark, schema)))
+
+
 def sql_parser(spark: SparkSession) -> JavaObject:
     """Return the JVM's SQL parser of a session, with lakeward's rewriting in front of Spark's."""
     return session_state(spark).sqlParser()

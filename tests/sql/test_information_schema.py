@@ -128,6 +128,11 @@ def test_tags_and_policies_are_reported(ask: Ask) -> None:
     assert ask(columns, "row_filters") == [("customers", "main", "default", "policy_eu", "region")]
     columns = "table_name, column_name, mask_name, mask_col_usage"
     assert ask(columns, "column_masks") == [("customers", "ssn", "policy_hide", "region")]
+    # The names that dbt uses.
+    columns = "table_catalog, table_schema, column_name, using_columns"
+    assert ask(columns, "column_masks") == [("informed", "shop", "ssn", "region")]
+    columns = "table_catalog, table_schema, filter_name, target_columns"
+    assert ask(columns, "row_filters") == [("informed", "shop", "policy_eu", "region")]
 
 
 @pytest.mark.slow

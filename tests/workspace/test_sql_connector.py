@@ -161,6 +161,16 @@ def test_catalog_schema_and_configuration_of_a_connection(connect: Connect, curs
     assert found == [("main", "initial", None, "America/New_York")]
 
 
+def test_the_schema_of_a_connection_may_be_created_later(connect: Connect) -> None:
+    """dbt creates the schema that it connects to."""
+    cursor = connect(catalog="main", schema="later").cursor()
+    assert rows(cursor, "SELECT current_schema()") == [("later",)]
+    assert "[TABLE_OR_VIEW_NOT_FOUND]" in str(failure(cursor, "SELECT * FROM t"))
+    cursor.execute("CREATE SCHEMA main.later")
+    cursor.execute("CREATE TABLE t AS SELECT 1 AS a")
+    assert rows(cursor, "SELECT a FROM main.later.t") == [(1,)]
+
+
 def test_a_session_that_cannot_be_opened_has_the_condition(connect: Connect) -> None:
     with pytest.raises(sql.exc.DatabaseError, match=r"\[CATALOG_NOT_FOUND\]"):
         connect(catalog="nope")

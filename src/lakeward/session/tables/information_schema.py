@@ -39,8 +39,10 @@ _COLUMNS = {
     "catalog_tags": "catalog_name tag_name tag_value",
     "catalogs": f"catalog_name catalog_owner comment {_CHANGES}",
     "check_constraints": f"{_CONSTRAINT} check_clause sql_path",
+    # Documented with `catalog_name`; clients, such as dbt, use `table_catalog` and `using_columns`.
     "column_masks": (
-        "catalog_name schema_name table_name column_name mask_catalog mask_schema mask_name mask_col_usage"
+        "catalog_name schema_name table_name column_name mask_catalog mask_schema mask_name mask_col_usage "
+        "table_catalog table_schema using_columns"
     ),
     "column_tags": "catalog_name schema_name table_name column_name tag_name tag_value",
     "columns": f"{_TABLE} {_COLUMN}",
@@ -62,7 +64,8 @@ _COLUMNS = {
     "routine_privileges": f"grantor grantee {_SPECIFIC} {_ROUTINE} {_RIGHT}",
     "routines": f"{_SPECIFIC} {_ROUTINE} routine_type {_TYPE} {_BODY} {_CHANGES}",
     "row_filters": (
-        "catalog_name schema_name table_name filter_catalog filter_schema filter_name filter_col_usage"
+        "catalog_name schema_name table_name filter_catalog filter_schema filter_name filter_col_usage "
+        "table_catalog table_schema target_columns"
     ),
     "schema_privileges": f"grantor grantee catalog_name schema_name {_RIGHT}",
     "schema_tags": "catalog_name schema_name tag_name tag_value",

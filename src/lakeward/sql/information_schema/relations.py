@@ -160,17 +160,23 @@ def row_filters(view: CatalogView) -> Iterator[Row]:
     for name, metadata in view.tables_with_metadata():
         policy = metadata.get("row_filter")
         if policy:
-            usage = {"filter_col_usage": ", ".join(policy["arguments"])}
-            yield dict(zip(_TABLE, name, strict=True)) | _function("filter", policy) | usage
+            usage = dict.fromkeys(("filter_col_usage", "target_columns"), ", ".join(policy["arguments"]))
+            yield _policy_table(name) | _function("filter", policy) | usage
 
 
 def column_masks(view: CatalogView) -> Iterator[Row]:
     """Yield the masks of all tables; the usage lists the arguments after the column itself."""
     for name, metadata in view.tables_with_metadata():
         for column, policy in sorted(metadata.get("masks", {}).items()):
-            table = dict(zip(_TABLE, name, strict=True)) | {"column_name": column}
-            usage = {"mask_col_usage": ", ".join(policy["arguments"][1:]) or None}
-            yield table | _function("mask", policy) | usage
+            used = ", ".join(policy["arguments"][1:]) or None
+            usage = {"column_name": column, **dict.fromkeys(("mask_col_usage", "using_columns"), used)}
+            yield _policy_table(name) | _function("mask", policy) | usage
+
+
+def _policy_table(name: tuple[str, ...]) -> Row:
+    """Return the table of a policy, under the documented names and those that clients use."""
+    known = dict(zip(_TABLE, name, strict=True))
+    return known | {"table_catalog": known["catalog_name"], "table_schema": known["schema_name"]}
 
 
 def _function(kind: str, policy: dict[str, Any]) -> Row:

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lakeward.spark_internals import activated, catalog_manager, executed_plan, jvm_view, scala_context
+from lakeward.spark_internals import (
+    activated,
+    catalog_manager,
+    executed_plan,
+    jvm_view,
+    scala_context,
+    set_current_schema,
+)
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
 from lakeward.workspace.warehouse.session_settings import configure, enter
 
@@ -83,7 +90,10 @@ class SessionPool:
         spark = self._take()
         with activated(spark):
             self._admit_new_catalogs(spark)
-            enter(spark, order.get("catalog"), order.get("schema"))
+            enter(spark, order.get("catalog"), None)
+            if order.get("schema"):
+                # dbt creates the schema that it connects to.
+                set_current_schema(spark, order["schema"].lower())
             configure(spark, order.get("configuration") or {})
         self._opened[key] = spark
 
