@@ -24,6 +24,7 @@ from lakeward.databricks_shims.local_workspace import (
 from lakeward.workspace.api.job_validation import check_cron
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.statements import read_rows, submit_statement
+from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.api.warehouses import require_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, Store, now, time_text
@@ -81,14 +82,10 @@ def update(call: ServerRequest) -> Any:
     """Change the fields that `update_mask` names; `*` is all."""
     alert, given = _active(call), _read(call)
     mask = call.text("update_mask")
-    if not mask:
-        raise invalid_parameter("Missing required field: update_mask")
-    names = _SETTABLE if mask == "*" else tuple(name.partition(".")[0] for name in mask.split(","))
-    unknown = [name for name in names if name not in _SETTABLE]
-    if unknown:
-        raise invalid_parameter(f"update_mask names fields of an alert, not {unknown[0][:100]!r}.")
-    changed = {name: value for name, value in alert.items() if name not in names or name in _REQUIRED}
-    changed.update({name: given[name] for name in names if name in given})
+    changed = dict(alert)
+    for path in read_update_mask(mask, _SETTABLE, resource="an alert", declared_type="sql.AlertV2"):
+        if path in given or path not in _REQUIRED:
+            copy_field(given, changed, path)
     _check(call, changed)
     if changed["evaluation"] is not alert["evaluation"]:
         changed["evaluation"] = {**changed["evaluation"], "state": UNKNOWN}

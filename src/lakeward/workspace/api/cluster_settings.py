@@ -44,19 +44,6 @@ FIELDS: Types = {
 """The settings of a cluster that a client may send."""
 
 
-def copy_field(source: Document, target: Document, path: str) -> None:
-    """Set a field of `target`, or one within it (`aws_attributes.availability`), as `source` has it."""
-    name, _, rest = path.partition(".")
-    if rest:
-        inner = dict(target.get(name) or {})
-        copy_field(source.get(name) or {}, inner, rest)
-        target[name] = inner
-    elif name in source:
-        target[name] = source[name]
-    else:
-        target.pop(name, None)
-
-
 def replace_size(body: Document, given: Document) -> None:
     """Remove from `body` the kind of size that `given` replaces: it has workers or a range."""
     if "num_workers" in given:

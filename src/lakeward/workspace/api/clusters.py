@@ -13,7 +13,7 @@ import secrets
 from datetime import datetime, timezone
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, paginate
+from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate
 from lakeward.workspace.api import cluster_kinds, libraries
 from lakeward.workspace.api.cluster_events import events
 from lakeward.workspace.api.cluster_records import (
@@ -30,13 +30,13 @@ from lakeward.workspace.api.cluster_records import (
 from lakeward.workspace.api.cluster_settings import (
     FIELDS,
     check_settings,
-    copy_field,
     read_settings,
     replace_size,
     require_policy,
 )
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import forget, is_admin, require
+from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
 from lakeward.workspace.runs.cluster_libraries import KIND
@@ -97,21 +97,18 @@ def edit(call: ServerRequest) -> None:
 def update(call: ServerRequest) -> None:
     """Change the settings that `update_mask` names."""
     cluster_id = requested_id(call)
+    settings = read_fields(read_fields(call.body, {"cluster": dict}).get("cluster") or {}, FIELDS)
     mask = call.body.get("update_mask")
-    given = read_fields(call.body, {"cluster": dict}).get("cluster") or {}
-    names = [each.strip() for each in mask.split(",")] if isinstance(mask, str) else []
-    unknown = [name for name in names if name != "*" and name.partition(".")[0] not in FIELDS]
-    if not names or unknown:
-        raise invalid_parameter(f"update_mask names fields of a cluster, not {mask!r}.")
+    paths = read_update_mask(mask, FIELDS, resource="a cluster", declared_type="compute.ClusterSpec")
     _permitted(call, "CAN_MANAGE")
-    settings = check_settings(read_fields(given, FIELDS))
     require_policy(call, settings)
-    chosen = FIELDS if "*" in names else names
 
     def change(body: Document) -> None:
-        replace_size(body, {name: settings[name] for name in chosen if name in settings})
-        for name in chosen:
-            copy_field(settings, body, name)
+        names = {path.partition(".")[0] for path in paths}
+        replace_size(body, {name: settings[name] for name in names if name in settings})
+        for path in paths:
+            copy_field(settings, body, path)
+        check_settings({name: body[name] for name in FIELDS if name in body})
 
     change_cluster(call, cluster_id, change)
     note_event(call, cluster_id, "EDITED")

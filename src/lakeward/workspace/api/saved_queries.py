@@ -16,6 +16,7 @@ from lakeward.databricks_shims.local_workspace import (
     paginate,
 )
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.saved_query import KIND
 from lakeward.workspace.state.store import Document, now, time_text
@@ -74,16 +75,10 @@ def get(call: ServerRequest) -> Any:
 def update(call: ServerRequest) -> Any:
     """Change the fields that `update_mask` names; `*` is all."""
     query, given = _active(call), _read(call)
-    mask = call.body.get("update_mask")
-    if not isinstance(mask, str) or not mask:
-        raise invalid_parameter("Missing required field: update_mask")
-    names = list(_FIELDS) if mask == "*" else mask.split(",")
-    unknown = [name for name in names if name not in _FIELDS]
-    if unknown:
-        message = f"update_mask names fields of a query, not {unknown[0][:100]!r}."
-        raise invalid_parameter(message)
-    changed = {name: value for name, value in query.items() if name not in names or name == "display_name"}
-    changed.update({name: given[name] for name in names if name in given})
+    changed = dict(query)
+    for name in read_update_mask(call.body.get("update_mask"), _FIELDS, resource="a query"):
+        if name in given or name != "display_name":
+            copy_field(given, changed, name)
     changed.update(last_modifier_user_name=call.caller, update_time=time_text(now()))
     _resolve_name(call, changed)
     call.store.put(KIND, query["id"], changed)

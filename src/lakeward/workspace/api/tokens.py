@@ -16,6 +16,7 @@ from lakeward.databricks_shims.local_workspace import (
     user_id,
 )
 from lakeward.workspace.api.fields import read_fields
+from lakeward.workspace.api.update_mask import read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document
@@ -89,13 +90,9 @@ def update_of_workspace(call: ServerRequest) -> Any:
 
 def _update(call: ServerRequest, token_id: str) -> Document:
     given = read_fields(call.body, {"token": dict, "update_mask": str}, required=["token", "update_mask"])
-    names = given["update_mask"].split(",")
-    if "scopes" in names:
+    names = read_update_mask(given["update_mask"], ("comment", "scopes"), resource="a token (comment)")
+    if given["update_mask"] != "*" and "scopes" in names:
         raise ApiError(501, "NOT_IMPLEMENTED", "Tokens have no scopes here: each may do what its user may.")
-    if names not in (["comment"], ["*"]):
-        raise invalid_parameter(
-            f"update_mask names fields of a token (comment), not {given['update_mask'][:100]!r}."
-        )
     comment = read_fields(given["token"], {"comment": str}).get("comment", "")
     info = call.context.tokens.set_comment(token_id, comment)
     if info is None:

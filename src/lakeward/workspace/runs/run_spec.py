@@ -10,7 +10,7 @@ from typing import Any
 
 from lakeward.session import PathMap, Settings
 from lakeward.workspace.runs.cluster_libraries import add_cluster_libraries
-from lakeward.workspace.runs.saved_query import use_text
+from lakeward.workspace.runs.saved_query import inline_saved_query
 from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document, Store
 
@@ -127,7 +127,7 @@ def _local_job(store: Store, job: Document, settings: Settings) -> Document:
             _localize(each.get("notebook_task"), "notebook_path", settings)
             _localize(each.get("spark_python_task"), "python_file", settings)
             _localize((each.get("sql_task") or {}).get("file"), "path", settings)
-            use_text(each.get("sql_task"), store, settings)
+            inline_saved_query(each.get("sql_task"), store, settings)
             add_cluster_libraries(each, store)
             for library in each.get("libraries") or ():
                 _localize(library, "whl", settings)
