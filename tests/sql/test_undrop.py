@@ -222,10 +222,12 @@ def test_a_new_table_does_not_get_the_metadata_that_a_killed_drop_left(
     assert place(tags) == []
 
 
+@pytest.mark.parametrize("way", ["name", "id"])
 @pytest.mark.parametrize("step", ["mark", "files", "objects"])
-def test_an_undrop_that_was_killed_is_completed(place: Place, step: str) -> None:
+def test_an_undrop_that_was_killed_is_completed(place: Place, step: str, way: str) -> None:
     """A kill after a step of UNDROP: the record is marked, the files are back, metadata is back."""
     rows = place.fill("t")
+    table_id = place("DESCRIBE DETAIL {s}.t")[0].id
     place("ALTER TABLE {s}.t SET TAGS ('team' = 'a')")
     place("DROP TABLE {s}.t")
     (file,) = place.records()
@@ -236,7 +238,9 @@ def test_an_undrop_that_was_killed_is_completed(place: Place, step: str) -> None
     if step == "objects":
         for name, content in record["objects"].items():
             (place.folder / ".objects" / name).write_text(json.dumps(content))
-    place("UNDROP TABLE {s}.t")
+    (row,) = place("SHOW TABLES DROPPED IN {s}")
+    assert row.tableId == table_id
+    place("UNDROP TABLE {s}.t" if way == "name" else f"UNDROP TABLE WITH ID '{table_id}'")
     assert place("SELECT * FROM {s}.t") == rows
     assert list(place.folder.glob(".objects/t.*about.json")) and not place.records()
 
@@ -278,6 +282,47 @@ def test_a_process_of_its_own_recovers_it(place: Place, suite_settings: Settings
     other = place.spark.newSession()
     other.sql(f"UNDROP TABLE main.{place.name}.t")
     assert other.table(f"main.{place.name}.t").collect() == rows == place("SELECT * FROM {s}.t")
+
+
+def _drop(place: Place, writer: str) -> None:
+    """Drop the table `t`: in the JVM with DROP TABLE, or in Python as `w.tables.delete` does."""
+    if writer == "sql":
+        place("DROP TABLE {s}.t")
+    else:
+        remove_table(place.folder, "t")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "upper case"])
+def test_both_writers_of_records_write_the_same(place: Place, kind: str) -> None:
+    if kind == "upper case":
+        place("CREATE TABLE {s}.T (id INT)")
+    else:
+        place.fill("t", kind)
+    place("ALTER TABLE {s}.t SET TAGS ('team' = 'a')")
+    records = []
+    for writer in ("sql", "api"):
+        _drop(place, writer)
+        (file,) = place.records()
+        records.append({**json.loads(file.read_text()), "dropped": 0, "restoring": False})
+        place("UNDROP TABLE {s}.t")
+    assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("writer", ["sql", "api"])
+def test_each_reader_of_records_reads_those_of_each_writer(place: Place, writer: str) -> None:
+    """UNDROP and SHOW TABLES DROPPED in Python; the next DROP TABLE removes what has expired, in the JVM."""
+    rows = place.fill("t")
+    table_id = place("DESCRIBE DETAIL {s}.t")[0].id
+    for days, is_kept in ((6.9, True), (7.1, False)):
+        _drop(place, writer)
+        _age(place, days)
+        place("CREATE TABLE {s}.other (a INT)")
+        place("DROP TABLE {s}.other PURGE")
+        assert [row.tableId for row in place("SHOW TABLES DROPPED IN {s}")] == [table_id] * is_kept
+        assert len(place.records()) == is_kept
+        if is_kept:
+            place(f"UNDROP TABLE WITH ID '{table_id}'")
+            assert place("SELECT * FROM {s}.t") == rows
 
 
 @pytest.mark.parametrize("name", ["main", "hive_metastore"])

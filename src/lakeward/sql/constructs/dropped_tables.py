@@ -1,7 +1,6 @@
 """UNDROP and SHOW TABLES DROPPED: tables that were dropped, for the time in which they can be recovered.
 
-DROP TABLE moves a managed table into the folder `.dropped` of its schema (`session/jvm/DroppedTables.java`):
-a record `KEY.json` and the files in the folder `KEY`.
+DROP TABLE moves a managed table into the folder `.dropped` of its schema (`lakeward.dropped_files`).
 Sources: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-undrop-table and
 https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-aux-show-tables-dropped
 """
@@ -10,17 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.atomic_files import atomic_write
-from lakeward.dropped_files import DROPPED
+from lakeward.dropped_files import DroppedFiles, read_dropped
 from lakeward.errors import SqlError
-from lakeward.object_metadata import OBJECTS
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
@@ -41,41 +37,29 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class DroppedTable:
-    """A table that can be recovered: where it was, and its record."""
+    """A table that can be recovered: what SHOW TABLES DROPPED shows of its files."""
 
     catalog: str
     schema: str
-    file: Path
-    record: dict[str, Any]
+    files: DroppedFiles
 
     @property
     def name(self) -> tuple[str, str, str]:
-        return self.catalog, self.schema, str(self.record["name"])
+        return self.catalog, self.schema, self.files.name
 
     @property
     def dropped(self) -> datetime:
-        return datetime.fromtimestamp(self.record["dropped"] / 1000, timezone.utc)
+        return datetime.fromtimestamp(self.files.dropped / 1000, timezone.utc)
 
     @property
-    def data(self) -> Path:
-        """Return the folder with the files of the dropped table."""
-        return self.file.with_suffix("")
-
-    @property
-    def place(self) -> Path:
-        """Return the folder of the table while it exists."""
-        return self.file.parent.parent / str(self.record["folder"])
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Return the metadata of the table: owner, tags, grants."""
-        objects = self.record["objects"]
-        return next((each for name, each in objects.items() if name.endswith(".about.json")), {})
+    def location(self) -> Path:
+        """Return the folder of its files: an UNDROP that was interrupted has moved them back."""
+        return self.files.data if self.files.data.is_dir() else self.files.place
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """Return the newest `metaData` of the Delta log; empty for other formats."""
-        for commit in sorted((self.data / "_delta_log").glob("[0-9]*.json"), reverse=True):
+        for commit in sorted((self.location / "_delta_log").glob("[0-9]*.json"), reverse=True):
             for line in commit.read_text(encoding="utf-8").splitlines():
                 if line.startswith('{"metaData"'):
                     found: dict[str, Any] = json.loads(line)["metaData"]
@@ -84,7 +68,7 @@ class DroppedTable:
 
     @property
     def id(self) -> str:
-        return str(self.metadata.get("id") or self.file.stem)
+        return str(self.metadata.get("id") or self.files.key)
 
     @property
     def kind(self) -> str:
@@ -94,34 +78,15 @@ class DroppedTable:
 
     def row(self, owner: str) -> list[Any]:
         """Return the row of SHOW TABLES DROPPED; the lakehouse's `owner` owns what has no other owner."""
-        log = self.data / "_delta_log"
-        changed = datetime.fromtimestamp((log if log.is_dir() else self.data).stat().st_mtime, timezone.utc)
+        log = self.location / "_delta_log"
+        changed = (log if log.is_dir() else self.location).stat().st_mtime
+        updated = datetime.fromtimestamp(changed, timezone.utc)
         created = self.metadata.get("createdTime")
-        made = datetime.fromtimestamp(created / 1000, timezone.utc) if created else changed
+        made = datetime.fromtimestamp(created / 1000, timezone.utc) if created else updated
         kind = "MATERIALIZED_VIEW" if self.kind == "MATERIALIZED VIEW" else "MANAGED"
-        times = [_time_text(each) for each in (self.dropped, made, changed)]
-        owned = str(self.about.get("owner") or owner)
+        times = [_time_text(each) for each in (self.dropped, made, updated)]
+        owned = str(self.files.about.get("owner") or owner)
         return [*self.name, self.id, kind, *times, owner, owned, self.metadata.get("description")]
-
-    def restore(self) -> None:
-        """Put the table back. A kill at any point leaves the table dropped, or a record that completes it.
-
-        Raises FileNotFoundError if another process has restored or removed it.
-        """
-        atomic_write(self.file, json.dumps({**self.record, "restoring": True}))
-        if self.data.is_dir():
-            if self.place.is_dir():
-                self.place.rmdir()
-            self.data.rename(self.place)
-        elif not self.place.is_dir():
-            raise FileNotFoundError(self.data)
-        for name, content in self.record["objects"].items():
-            # Primary and foreign keys are not recovered.
-            kept = {key: value for key, value in content.items() if key != "keys"}
-            file = self.place.parent / OBJECTS / name
-            file.parent.mkdir(exist_ok=True)
-            atomic_write(file, json.dumps(kept if name.endswith(".about.json") else content, indent=2))
-        self.file.unlink()
 
 
 def _time_text(moment: datetime) -> str:
@@ -141,14 +106,12 @@ def _retention(context: SessionContext, catalog: str, schema: str) -> timedelta:
 def dropped_tables(context: SessionContext, catalog: str, schema: str) -> Iterator[DroppedTable]:
     """Yield the tables of a schema that can be recovered, the last dropped first."""
     since = datetime.now(timezone.utc) - _retention(context, catalog, schema)
-    found = []
-    for file in (context.settings.warehouse / catalog / schema / DROPPED).glob("[!.]*.json"):
-        with suppress(OSError, ValueError):
-            table = DroppedTable(catalog, schema, file, json.loads(file.read_text(encoding="utf-8")))
-            interrupted = bool(table.record.get("restoring")) and table.place.is_dir()
-            if interrupted or (table.data.is_dir() and table.dropped > since):
-                found.append(table)
-    yield from sorted(found, key=lambda each: each.record["dropped"], reverse=True)
+    tables = [
+        DroppedTable(catalog, schema, files)
+        for files in read_dropped(context.settings.warehouse / catalog / schema)
+    ]
+    found = [each for each in tables if each.files.restoring or each.dropped > since]
+    yield from sorted(found, key=lambda each: each.dropped, reverse=True)
 
 
 @dataclass(frozen=True)
@@ -185,17 +148,17 @@ class Undrop(Command):
         name = quote_name(table.name)
         if table.kind != self.kind:
             raise _wrong_kind(name, table.kind, self.kind)
-        if not table.record.get("restoring") and spark.catalog.tableExists(name):
+        if not table.files.restoring and spark.catalog.tableExists(name):
             raise _already_exists(name)
         try:
-            table.restore()
+            table.files.restore()
         except FileNotFoundError:
             raise _not_found(name) from None
         except OSError:
             raise _already_exists(name) from None
         # The log that this JVM has in memory may be that of a later table of the name.
         jvm: Any = jvm_view(spark)
-        path = jvm.org.apache.hadoop.fs.Path(table.place.as_uri())
+        path = jvm.org.apache.hadoop.fs.Path(table.files.place.as_uri())
         jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(java_session(spark), path)
         spark.catalog.refreshTable(name)
 
@@ -211,7 +174,7 @@ class Undrop(Command):
                 for catalog in context.catalogs()
                 for schema in context.schemas(catalog)
                 for each in dropped_tables(context, catalog, schema)
-                if self.id in (each.id, each.file.stem)
+                if self.id in (each.id, each.files.key)
             )
             shown = quote_string(str(self.id))
         table = next(found, None)
