@@ -148,6 +148,14 @@ def test_folders_of_schemas_follow_the_schemas(tables: SparkSession) -> None:
 def test_a_schema_with_a_location_has_no_folder_there(tables: SparkSession, tmp_path: Path) -> None:
     name = "placed_" + uuid.uuid4().hex[:8]
     tables.sql(f"CREATE SCHEMA hive_metastore.{name} LOCATION '{tmp_path}'")
+    settings = current_settings()
+    assert settings is not None
+    for _ in ("made by Spark's catalog", "seen by the next session"):
+        assert f"{name}.db/" not in _names(f"dbfs:{ROOT}")
+        link_hive_schemas(settings.warehouse)
+    # The link that an earlier version made is removed.
+    (settings.warehouse / "hive_metastore" / "default" / f"{name}.db").symlink_to(f"../{name}")
+    link_hive_schemas(settings.warehouse)
     assert f"{name}.db/" not in _names(f"dbfs:{ROOT}")
     tables.sql(f"DROP SCHEMA hive_metastore.{name}")
 
