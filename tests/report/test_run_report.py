@@ -56,7 +56,7 @@ def store(
     state = state.started("check", 105.0).ended("check", end, 100.0 + seconds)
     results = tuple(
         TaskResult(key, cast("Any", each.end).state, each.seconds, cast("Any", each.end).error)
-        for key, each in state.tasks_by_key.items()
+        for key, each in state.states.items()
     )
     outcome: Any = "FAILED" if error else "COMPLETED"
     save_run(

@@ -39,29 +39,18 @@ def free_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-class FileSlot:
-    """A slot for one task, taken until it is closed."""
-
-    def __init__(self, lock: FileLock) -> None:
-        self._lock = lock
-
-    def close(self) -> None:
-        """Release the slot; repeated calls do nothing."""
-        self._lock.release()
-
-
 class FileSemaphore:
     """`number` slots in `folder`, shared by all processes that use the folder."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder, self._number = folder, number
 
-    def take(self) -> FileSlot | None:
-        """Return a free slot, None if all are taken."""
+    def take(self) -> FileLock | None:
+        """Return the lock of a free slot, None if all are taken."""
         for number in range(self._number):
             lock = FileLock(self._folder / f"{number}.lock")
             if lock.acquire(wait=False):
-                return FileSlot(lock)
+                return lock
         return None
 
 
@@ -74,7 +63,7 @@ class RunSemaphore:
 
     def __init__(self, slots: FileSemaphore) -> None:
         self._slots = slots
-        self._reserved: FileSlot | None = None
+        self._reserved: FileLock | None = None
         self._busy = 0
 
     def reserve(self) -> bool:
@@ -94,7 +83,7 @@ class RunSemaphore:
             if held:
                 self._busy -= 1
                 if slot is not None:
-                    slot.close()
+                    slot.release()
             held = False
 
         return release
@@ -102,7 +91,7 @@ class RunSemaphore:
     def close(self) -> None:
         """Release a reserved slot that was not claimed."""
         if self._reserved is not None:
-            self._reserved.close()
+            self._reserved.release()
         self._reserved = None
 
 

@@ -227,7 +227,7 @@ class DynamicValueResolver:
     tasks: Sequence[Task]
     values: Mapping[tuple[str, str], str]
     task_runs: Mapping[str, str]
-    tasks_by_key: Callable[[], Mapping[str, TaskState]]
+    states: Callable[[], Mapping[str, TaskState]]
     _generated_ids: dict[str, str] = field(default_factory=dict)
 
     def resolve(self, task: Task, *, number: int = 1, late: bool) -> Task:
@@ -248,7 +248,7 @@ class DynamicValueResolver:
         for task in self.tasks:
             known[f"tasks.{task.key}.run_id"] = self._run_of(task.key)
             known[f"tasks.{task.key}.notebook_path"] = str(task.spec.get("notebook_path") or "")
-        for key, record in self.tasks_by_key().items():
+        for key, record in self.states().items():
             if record.end is not None:
                 known[f"tasks.{key}.result_state"] = _STATES.get(record.end.state, record.end.state).lower()
                 known[f"tasks.{key}.error_code"] = "RunExecutionError" if record.end.state == "FAILED" else ""

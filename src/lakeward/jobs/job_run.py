@@ -196,7 +196,7 @@ class PlannedJobRun:
         )
 
     def _task_states(self) -> Mapping[str, TaskState]:
-        return self._run_loop.state.tasks_by_key if self._run_loop else {}
+        return self._run_loop.state.states if self._run_loop else {}
 
     @property
     def processes(self) -> int:
@@ -285,7 +285,6 @@ class PlannedJobRun:
                 self.launch,
                 job_key=self.key,
                 clock=time.monotonic,
-                report=lambda _: None,
                 has_capacity=self.launcher.has_capacity,
             )
         if task.kind == "run_job_task":
@@ -324,20 +323,9 @@ class PlannedJobRun:
     def _start_process(self, task: Task, number: int) -> TaskAttempt:
         launcher = self.launcher
         assert launcher.logs is not None
-        context = self._context()
-        work = TaskRequest(
-            launcher.bundle,
-            launcher.settings,
-            self.job,
-            task,
-            self.parameters,
-            launcher.selection,
-            context.job_id,
-            context.run_id,
-            dict(self.values),
-            launcher.wheels,
-            known_secrets(),
-        )
+        # Its process has an output of its own, and sends events and new values as messages.
+        context = replace(self._context(), stdout=None, on_event=None, task_values=dict(self.values))
+        work = TaskRequest(context, task, known_secrets())
         name = f"{f'{self.key}.' if self.parents else ''}{task.key}{'' if number == 1 else f'.{number}'}.log"
         # An iteration belongs to its loop.
         outermost = (*self.parents, task.key)[0].partition("[")[0]
@@ -372,10 +360,10 @@ class PlannedJobRun:
             self.job,
             self.parameters,
             launcher.selection,
-            launcher.stdout,
-            launcher.on_event,
-            self.known["job.id"],
-            self.known["job.run_id"],
-            self.values,
-            launcher.wheels,
+            stdout=launcher.stdout,
+            on_event=launcher.on_event,
+            job_id=self.known["job.id"],
+            run_id=self.known["job.run_id"],
+            task_values=self.values,
+            wheels=launcher.wheels,
         )

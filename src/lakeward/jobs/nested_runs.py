@@ -21,7 +21,6 @@ from lakeward.jobs.run_loop import (
     RunLoop,
     TaskAttempt,
     TaskGraphState,
-    TaskProgress,
     first_failure,
 )
 from lakeward.suggestions import unknown_name_hint
@@ -95,7 +94,6 @@ def start_loop(
     *,
     job_key: str,
     clock: Callable[[], float],
-    report: Callable[[TaskProgress], None],
     has_capacity: Callable[[Task], bool],
 ) -> TaskAttempt:
     """Return the run of all iterations of a `for_each_task`, up to `concurrency` at once.
@@ -107,7 +105,6 @@ def start_loop(
         launch: Starts one iteration.
         job_key: The key of the job, for messages.
         clock: Monotonic seconds.
-        report: Receives progress of the iterations.
         has_capacity: Whether another iteration may start now.
     """
     inner = nested_task(job_key, task)
@@ -123,7 +120,7 @@ def start_loop(
     ]
     limit = int(task.spec.get("concurrency") or 1)
     state = TaskGraphState.of(passes, limit=limit, began=clock())
-    return NestedRun(RunLoop(state, launch, clock=clock, report=report, has_capacity=has_capacity))
+    return NestedRun(RunLoop(state, launch, clock=clock, has_capacity=has_capacity))
 
 
 def loop_inputs(task: Task) -> list[Any]:

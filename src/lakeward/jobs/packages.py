@@ -34,18 +34,18 @@ def layer_of_task(
 
     Raises ConfigurationError and SetupError with the task's name.
     """
-    lines, origin = packages_of_task(bundle, job, task)
-    return (
-        layers.get(map_workspace_paths(lines, settings), origin=origin, folder=bundle.root) if lines else None
-    )
+    return _layer(layers, bundle, *packages_of_task(bundle, job, task), settings)
 
 
 def layer_of_pipeline(layers: Layers, bundle: Bundle, key: str, settings: Settings) -> Layer | None:
     """Return the layer that the pipeline `key` runs on, as `layer_of_task`."""
-    lines, origin = packages_of_pipeline(bundle, key)
-    return (
-        layers.get(map_workspace_paths(lines, settings), origin=origin, folder=bundle.root) if lines else None
-    )
+    return _layer(layers, bundle, *packages_of_pipeline(bundle, key), settings)
+
+
+def _layer(layers: Layers, bundle: Bundle, lines: list[str], origin: str, settings: Settings) -> Layer | None:
+    if not lines:
+        return None
+    return layers.get(map_workspace_paths(lines, settings), origin=origin, folder=bundle.root)
 
 
 def projects_of_pipeline(bundle: Bundle, key: str) -> tuple[Path, ...]:

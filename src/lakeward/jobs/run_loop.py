@@ -51,13 +51,13 @@ class TaskState:
 
 @dataclass(frozen=True)
 class TaskGraphState:
-    """The tasks of a run, upstream first, the state of each, and the limit of concurrent tasks.
+    """The tasks of a run, upstream first, the state of each by its key, and the limit of concurrent tasks.
 
     `left_out` are the tasks that were excluded before the run: disabled, or not selected.
     """
 
     tasks: Sequence[Task]
-    tasks_by_key: Mapping[str, TaskState]
+    states: Mapping[str, TaskState]
     limit: int = 1
     timeout: float = 0.0
     began: float = 0.0
@@ -78,55 +78,55 @@ class TaskGraphState:
         began: float = 0.0,
     ) -> TaskGraphState:
         """Return the initial state of `tasks`; those in `ended` do not run."""
-        tasks_by_key = {task.key: TaskState(end=ended.get(task.key)) for task in tasks}
+        states = {task.key: TaskState(end=ended.get(task.key)) for task in tasks}
         left_out = frozenset(key for key, end in ended.items() if end.state == "EXCLUDED")
-        return cls(tasks, tasks_by_key, limit, timeout, began, left_out)
+        return cls(tasks, states, limit, timeout, began, left_out)
 
     @property
     def is_done(self) -> bool:
         """Return whether every task has ended."""
-        return all(record.end is not None for record in self.tasks_by_key.values())
+        return all(record.end is not None for record in self.states.values())
 
     def with_skipped(self) -> TaskGraphState:
         """Return a copy in which tasks are ended that the results upstream exclude from running."""
-        tasks_by_key = dict(self.tasks_by_key)
+        states = dict(self.states)
         for task in self.tasks:
-            ends = [tasks_by_key[key].end for key in task.depends_on]
-            if tasks_by_key[task.key].end is not None or tasks_by_key[task.key].attempt or None in ends:
+            ends = [states[key].end for key in task.depends_on]
+            if states[task.key].end is not None or states[task.key].attempt or None in ends:
                 continue
             decided = evaluate_run_if(
-                task.run_if, [_upstream_state(tasks_by_key[key], task, key) for key in task.depends_on]
+                task.run_if, [_upstream_state(states[key], task, key) for key in task.depends_on]
             )
             if decided != "RUN":
-                tasks_by_key[task.key] = replace(
-                    tasks_by_key[task.key], end=AttemptResult(decided, _reason(task, decided, tasks_by_key))
+                states[task.key] = replace(
+                    states[task.key], end=AttemptResult(decided, _reason(task, decided, states))
                 )
-        return replace(self, tasks_by_key=tasks_by_key)
+        return replace(self, states=states)
 
     def ready(self, now: float) -> tuple[Task, ...]:
         """Return the tasks to start at `now`, in their order, within the limit of concurrent tasks."""
-        free = self.limit - sum(record.running for record in self.tasks_by_key.values())
+        free = self.limit - sum(record.running for record in self.states.values())
         waiting = [task for task in self.tasks if self._may_start(task, now)]
         return tuple(waiting[: max(0, free)])
 
     def _may_start(self, task: Task, now: float) -> bool:
-        record = self.tasks_by_key[task.key]
+        record = self.states[task.key]
         if record.end is not None or record.running or now < record.not_before:
             return False
-        return all(self.tasks_by_key[key].end is not None for key in task.depends_on)
+        return all(self.states[key].end is not None for key in task.depends_on)
 
     def started(self, key: str, now: float) -> TaskGraphState:
         """Return a copy with another attempt at the task `key` running."""
-        record = self.tasks_by_key[key]
+        record = self.states[key]
         return self._with(key, replace(record, attempt=record.attempt + 1, began=now))
 
     def begins(self, key: str, now: float) -> TaskGraphState:
         """Return a copy whose attempt at `key` begins now: process start-up is not the task's time."""
-        return self._with(key, replace(self.tasks_by_key[key], began=now))
+        return self._with(key, replace(self.states[key], began=now))
 
     def ended(self, key: str, end: AttemptResult, now: float) -> TaskGraphState:
         """Return a copy with the attempt at `key` ended, or waiting for its retry."""
-        task, record = self._by_key[key], self.tasks_by_key[key]
+        task, record = self._by_key[key], self.states[key]
         seconds = record.seconds + (now - record.began if record.began is not None else 0.0)
         again = end.state == "FAILED" or (end.state == "TIMEDOUT" and task.retry_on_timeout)
         if again and (task.retries < 0 or record.attempt <= task.retries):
@@ -137,12 +137,12 @@ class TaskGraphState:
     def overdue(self, now: float) -> tuple[str, ...]:
         """Return the running tasks that exceed their timeout or that of the run."""
         if self.timeout and now - self.began >= self.timeout:
-            return tuple(key for key, record in self.tasks_by_key.items() if record.running)
+            return tuple(key for key, record in self.states.items() if record.running)
         return tuple(
             task.key
             for task in self.tasks
             if task.timeout
-            and (at := self.tasks_by_key[task.key]).running
+            and (at := self.states[task.key]).running
             and now - (at.began or 0.0) >= task.timeout
         )
 
@@ -152,7 +152,7 @@ class TaskGraphState:
 
     def canceled(self, reason: str, now: float) -> TaskGraphState:
         """Return a copy in which all unfinished tasks are CANCELED for `reason`."""
-        tasks_by_key = {
+        states = {
             key: record
             if record.end is not None
             else replace(
@@ -160,9 +160,9 @@ class TaskGraphState:
                 seconds=record.seconds + (now - record.began if record.began is not None else 0.0),
                 end=AttemptResult("CANCELED", reason),
             )
-            for key, record in self.tasks_by_key.items()
+            for key, record in self.states.items()
         }
-        return replace(self, tasks_by_key=tasks_by_key)
+        return replace(self, states=states)
 
     @property
     def result(self) -> Literal["COMPLETED", "FAILED", "CANCELED"]:
@@ -170,7 +170,7 @@ class TaskGraphState:
 
         A task that was left out is downstream of none: it would hide that its upstream failed.
         """
-        ends = {key: record.end.state for key, record in self.tasks_by_key.items() if record.end is not None}
+        ends = {key: record.end.state for key, record in self.states.items() if record.end is not None}
         if "CANCELED" in ends.values():
             return "CANCELED"
         upstream = {key for task in self.tasks if task.key not in self.left_out for key in task.depends_on}
@@ -178,7 +178,7 @@ class TaskGraphState:
         return "FAILED" if leaves & {"FAILED", "TIMEDOUT", "SKIPPED"} else "COMPLETED"
 
     def _with(self, key: str, record: TaskState) -> TaskGraphState:
-        return replace(self, tasks_by_key={**self.tasks_by_key, key: record})
+        return replace(self, states={**self.states, key: record})
 
 
 def _upstream_state(record: TaskState, task: Task, key: str) -> Upstream:
@@ -192,10 +192,10 @@ def _upstream_state(record: TaskState, task: Task, key: str) -> Upstream:
     return "succeeded"
 
 
-def _reason(task: Task, decided: str, tasks_by_key: Mapping[str, TaskState]) -> str | None:
+def _reason(task: Task, decided: str, states: Mapping[str, TaskState]) -> str | None:
     if decided != "SKIPPED":
         return None
-    failed = [key for key in task.depends_on if _upstream_state(tasks_by_key[key], task, key) == "failed"]
+    failed = [key for key in task.depends_on if _upstream_state(states[key], task, key) == "failed"]
     return f"It depends on {', '.join(failed)}, which did not succeed."
 
 
@@ -245,7 +245,7 @@ class RunLoop:
 
     def tick(self) -> bool:
         """Do what is due; return whether anything changed."""
-        before = {key: (record.attempt, record.end) for key, record in self.state.tasks_by_key.items()}
+        before = self._progress()
         self._collect()
         self._stop_overdue()
         self.state = self.state.with_skipped()
@@ -256,12 +256,13 @@ class RunLoop:
             self.state = self.state.started(task.key, self._clock())
             self._report(TaskProgress(task.key, "RUNNING"))
             try:
-                self._attempts[task.key] = self._launch(task, self.state.tasks_by_key[task.key].attempt)
+                self._attempts[task.key] = self._launch(task, self.state.states[task.key].attempt)
             except LakewardError as error:
                 self._end(task.key, AttemptResult("FAILED", str(error)))
-        return {
-            key: (record.attempt, record.end) for key, record in self.state.tasks_by_key.items()
-        } != before
+        return self._progress() != before
+
+    def _progress(self) -> dict[str, tuple[int, AttemptResult | None]]:
+        return {key: (record.attempt, record.end) for key, record in self.state.states.items()}
 
     def cancel(self, reason: str) -> None:
         """Stop all running tasks; these and all waiting ones are CANCELED."""
@@ -312,7 +313,7 @@ class RunLoop:
 
     def _report_results(self) -> None:
         for result in self.results():
-            ended = self.state.tasks_by_key[result.task_key].end is not None
+            ended = self.state.states[result.task_key].end is not None
             if ended and result.task_key not in self._reported:
                 self._reported.add(result.task_key)
                 self._report(
@@ -322,7 +323,7 @@ class RunLoop:
                 )
 
     def _result(self, key: str) -> TaskResult:
-        record = self.state.tasks_by_key[key]
+        record = self.state.states[key]
         end = record.end or AttemptResult("CANCELED")
         tries = f" (attempt {record.attempt})" if record.attempt > 1 and end.error else ""
         # A branch that was not taken is EXCLUDED, as on the platform; a time that is over is a failure.

@@ -156,7 +156,7 @@ def run(
     }
     result = JobRun(run_id, loop.state.result, loop.results(), time.monotonic() - begin, exits)
     if not options.selection.dry_run:
-        ended = {task: each.end for task, each in loop.state.tasks_by_key.items() if each.end is not None}
+        ended = {task: each.end for task, each in loop.state.states.items() if each.end is not None}
         repairs = previous.repairs + 1 if previous else 0
         kept = PreviousRun(run_id, planned.parameters, planned.values, ended, repairs)
         records = task_records(loop.state, bundle)
@@ -232,7 +232,7 @@ def _print(stdout: TextIO | None, _task: str, text: str) -> None:
 
 def task_records(state: TaskGraphState, bundle: Bundle) -> list[dict[str, Any]]:
     """Return kind, dependencies, attempts and begin of each task; it is in seconds since the run's begin."""
-    return [_task_record(task, state.tasks_by_key[task.key], state.began, bundle) for task in state.tasks]
+    return [_task_record(task, state.states[task.key], state.began, bundle) for task in state.tasks]
 
 
 def _task_progress(state: TaskGraphState, results: Sequence[TaskResult]) -> list[dict[str, Any]]:
@@ -245,7 +245,7 @@ def _task_progress(state: TaskGraphState, results: Sequence[TaskResult]) -> list
             "error": result.error if each.end else None,
         }
         for result in results
-        for each in (state.tasks_by_key[result.task_key],)
+        for each in (state.states[result.task_key],)
     ]
 
 

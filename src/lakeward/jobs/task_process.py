@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 from lakeward.process_tree import TASK_MARK, kill_left, kill_tree, signal_name
 
 if TYPE_CHECKING:
-    from lakeward.bundle import Bundle
     from lakeward.jobs.definition import Task
-    from lakeward.jobs.run_loop import AttemptResult, PipelineSelection
-    from lakeward.session import GatewayServer, Settings
+    from lakeward.jobs.run_loop import AttemptResult
+    from lakeward.jobs.tasks.user_code import Context
+    from lakeward.session import GatewayServer
 
 
 class PrestartedWorker:
@@ -82,18 +82,10 @@ def _command(descriptor: int, python: Path | None) -> list[str]:
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """A task with all data that its process needs."""
+    """A task with all that its process needs: the run that it belongs to, and the secrets to redact."""
 
-    bundle: Bundle
-    settings: Settings
-    job: Mapping[str, Any]
+    context: Context
     task: Task
-    parameters: Mapping[str, str]
-    selection: PipelineSelection
-    job_id: str | None
-    run_id: str | None
-    values: Mapping[tuple[str, str], str]
-    wheels: Mapping[str, Path]
     secrets: frozenset[str] = frozenset()
 
 

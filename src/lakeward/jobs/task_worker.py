@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
@@ -131,22 +132,15 @@ def _execute(
     for secret in work.secrets:
         remember(secret.encode())
     hear_secrets(lambda text: line.send(SecretRead(text)))
-    serve_on_demand(work.settings)
-    context = Context(
-        work.bundle,
-        work.settings,
-        work.job,
-        work.parameters,
-        work.selection,
+    serve_on_demand(work.context.settings)
+    context = replace(
+        work.context,
         on_event=lambda event: line.send(PipelineEvent(event)),
-        job_id=work.job_id,
-        run_id=work.run_id,
-        task_values=ReportedTaskValues(work.values, line),
-        wheels=work.wheels,
+        task_values=ReportedTaskValues(work.context.task_values, line),
     )
     action = prepare(context, work.task)
     line.send(TaskStarted())
-    return AttemptResult("EXCLUDED") if action is None else attempt(action, work.bundle)
+    return AttemptResult("EXCLUDED") if action is None else attempt(action, context.bundle)
 
 
 KINDS: Mapping[str, Prepare] = {

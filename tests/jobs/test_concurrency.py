@@ -19,8 +19,8 @@ def test_slots_are_for_all_who_name_the_same_folder(tmp_path: Path) -> None:
     first, second = ours.take(), theirs.take()
     assert first is not None and second is not None
     assert ours.take() is None and theirs.take() is None
-    first.close()
-    first.close()
+    first.release()
+    first.release()
     third = theirs.take()
     assert third is not None and ours.take() is None
     # Who says a smaller number sees the first slots.

@@ -28,15 +28,15 @@ def played(
         for each in schedule.ready(now):
             schedule = schedule.started(each.key, now)
             order.append(each.key)
-        running = [key for key, record in schedule.tasks_by_key.items() if record.running]
+        running = [key for key, record in schedule.states.items() if record.running]
         now += seconds
         for key in running:
-            schedule = schedule.ended(key, ends(key, schedule.tasks_by_key[key].attempt), now)
+            schedule = schedule.ended(key, ends(key, schedule.states[key].attempt), now)
     return schedule, order
 
 
 def states(schedule: TaskGraphState) -> dict[str, str]:
-    return {key: record.end.state for key, record in schedule.tasks_by_key.items() if record.end}
+    return {key: record.end.state for key, record in schedule.states.items() if record.end}
 
 
 @st.composite
@@ -93,7 +93,7 @@ def test_never_more_run_at_once_than_may(tasks: list[Task], limit: int) -> None:
     while not (schedule := schedule.with_skipped()).is_done:
         for each in schedule.ready(0.0):
             schedule = schedule.started(each.key, 0.0)
-        running = [key for key, record in schedule.tasks_by_key.items() if record.running]
+        running = [key for key, record in schedule.states.items() if record.running]
         assert 1 <= len(running) <= limit
         schedule = schedule.ended(running[0], SUCCESS, 1.0)
 
@@ -104,7 +104,7 @@ def test_a_cancel_ends_everything_and_changes_no_end(tasks: list[Task], steps: i
     for _ in range(steps):
         for each in schedule.ready(0.0):
             schedule = schedule.started(each.key, 0.0)
-        running = [key for key, record in schedule.tasks_by_key.items() if record.running]
+        running = [key for key, record in schedule.states.items() if record.running]
         if running:
             schedule = schedule.ended(running[0], SUCCESS, 1.0).with_skipped()
     before = states(schedule)
@@ -162,7 +162,7 @@ def test_a_retry_waits_its_time_and_a_later_success_counts() -> None:
     assert schedule.ready(10.9) == ()
     (again,) = schedule.ready(11.0)
     schedule = schedule.started(again.key, 11.0).ended("a", SUCCESS, 12.0)
-    assert (schedule.result, schedule.tasks_by_key["a"].attempt, schedule.tasks_by_key["a"].seconds) == (
+    assert (schedule.result, schedule.states["a"].attempt, schedule.states["a"].seconds) == (
         "COMPLETED",
         2,
         2.0,
