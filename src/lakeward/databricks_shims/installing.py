@@ -10,11 +10,17 @@ from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
-from typing import Any
 
 from lakeward.databricks_shims import ipython, ipython_display, workspace_url
 from lakeward.databricks_shims.modules import PACKAGES, SERVED
-from lakeward.patching import PatchSpec, insert_entry, remove_entry, replacing_spec
+from lakeward.patching import (
+    PatchSpec,
+    call_after_import,
+    find_behind,
+    insert_entry,
+    remove_entry,
+    replacing_spec,
+)
 from lakeward.session import on_databricks
 
 _Fill = Callable[[ModuleType], None]
@@ -41,13 +47,13 @@ class _Finder(MetaPathFinder, Loader):
         """Return our spec, or the real one with `after` applied by its loader; None for all other names."""
         if fullname in self._served:
             # A submodule of the real one, such as its type stubs, may be imported.
-            return replacing_spec(fullname, self, self._elsewhere(fullname, path, target))
+            return replacing_spec(fullname, self, find_behind(self, fullname, path, target))
         if fullname in self._when_absent or fullname in self._after:
-            found = self._elsewhere(fullname, path, target)
+            found = find_behind(self, fullname, path, target)
             if fullname in self._when_absent and (found is None or _is_shadowing_folder(found)):
                 return replacing_spec(fullname, self, found)
             if found is not None and fullname in self._after:
-                _follow(found, self._after[fullname])
+                call_after_import(found, self._after[fullname])
             return found
         return None
 
@@ -55,16 +61,6 @@ class _Finder(MetaPathFinder, Loader):
         """Fill one of our modules."""
         name = module.__name__
         (self._served.get(name) or self._when_absent[name])(module)
-
-    def _elsewhere(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
-    ) -> ModuleSpec | None:
-        for finder in list(sys.meta_path):
-            find: Any = getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = find(fullname, path, target) if find and finder is not self else None
-            if spec is not None:
-                return spec
-        return None
 
     def add(self, modules: Mapping[str, _Fill]) -> list[str]:
         """Serve further modules where they are not installed; return those that were not served before."""
@@ -96,19 +92,6 @@ def _is_shadowing_folder(spec: ModuleSpec) -> bool:
     Installed namespace packages, such as `databricks`, are the real ones.
     """
     return spec.loader is None and spec.origin is None and spec.name not in PACKAGES
-
-
-def _follow(spec: ModuleSpec, then: _Fill) -> None:
-    loader: Any = spec.loader
-    if loader is None or not hasattr(loader, "exec_module"):
-        return
-    plain = loader.exec_module
-
-    def exec_module(module: ModuleType) -> None:
-        plain(module)
-        then(module)
-
-    loader.exec_module = exec_module
 
 
 def _answer_sdk(module: ModuleType) -> None:

@@ -7,6 +7,13 @@ Importing this package imports no PySpark.
 
 from __future__ import annotations
 
+from lakeward.patching.import_hooks import (
+    AfterImport,
+    call_after_import,
+    find_behind,
+    is_replacing,
+    replacing_spec,
+)
 from lakeward.patching.inventory import declared_specs, list_patches
 from lakeward.patching.layers import (
     Order,
@@ -22,16 +29,18 @@ from lakeward.patching.layers import (
     temporary,
     wrap,
 )
-from lakeward.patching.module_specs import is_replacing, replacing_spec
 from lakeward.patching.specs import PatchSpec, applied, install, uninstall
 
 __all__ = [
+    "AfterImport",
     "Order",
     "Patch",
     "PatchSpec",
     "append_entry",
     "applied",
+    "call_after_import",
     "declared_specs",
+    "find_behind",
     "insert_entry",
     "install",
     "installed",

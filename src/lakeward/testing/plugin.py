@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakeward.file_lock import FileLock
-from lakeward.testing.import_watch import OnImport
+from lakeward.patching import AfterImport
 from lakeward.testing.workers import acquire_jvm_slot, budget, machine_memory, worker
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 home_key = pytest.StashKey[Path]()
 version_key = pytest.StashKey[bool]()
-watches_key = pytest.StashKey[list[OnImport]]()
 paths_key = pytest.StashKey[ExitStack]()
 turns: list[FileLock] = []  # held as long as this process lives
 _NAMES = ("lakeward", "pyspark", "py4j", "delta")
@@ -63,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The suite gets a state folder of its own. Raises pytest.UsageError for invalid settings of the project.
     """
-    if disabled() or watches_key in config.stash:
+    if disabled() or paths_key in config.stash:
         return
     own = worker()
     if own is not None and os.environ.get("LAKEWARD_TESTS_HOME"):
@@ -83,17 +82,18 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[VERSION] = runtime_version(settings_here().profile)
         config.stash[version_key] = True
     # From here on pytest_unconfigure has work to do, also after an error.
-    config.stash[watches_key], config.stash[paths_key] = [], (paths := ExitStack())
+    paths = config.stash[paths_key] = ExitStack()
     try:
         settings = Settings.here()
         paths.enter_context(mapped_paths(settings))
         make_catalogs(settings)
     except LakewardError as error:
         raise pytest.UsageError(str(error)) from None
-    watches = [OnImport("pyspark.sql", hook_builder), OnImport("pyspark.pipelines", hook_pipelines)]
-    for watch in watches:
-        watch.install()
-    config.stash[watches_key] = watches
+    watch = AfterImport(_AFTER_IMPORT, hook_module)
+    sys.meta_path.insert(0, watch)
+    paths.callback(sys.meta_path.remove, watch)
+    for module in watch.imported_modules():
+        hook_module(module)
     if config.getini("lakeward_workspace"):
         serve_workspace(paths)
 
@@ -132,6 +132,10 @@ def serve_workspace(stack: ExitStack) -> None:
     stack.callback(restore_variables, before)
 
 
+def hook_module(module: ModuleType) -> None:
+    _AFTER_IMPORT[module.__name__]()
+
+
 def hook_builder() -> None:
     from lakeward.session import install_builder_hook, set_default_settings
 
@@ -143,6 +147,9 @@ def hook_pipelines() -> None:
     from lakeward.pipelines import serve_tests
 
     serve_tests()
+
+
+_AFTER_IMPORT = {"pyspark.sql": hook_builder, "pyspark.pipelines": hook_pipelines}
 
 
 def dlt(module: ModuleType) -> None:
@@ -209,17 +216,15 @@ def _hints(error: BaseException) -> Iterator[tuple[str, str]]:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Undo what `pytest_configure` did."""
-    watches = config.stash.get(watches_key, None)
-    if watches is None:
+    paths = config.stash.get(paths_key, None)
+    if paths is None:
         return
-    del config.stash[watches_key]
-    for watch in watches:
-        watch.uninstall()
+    del config.stash[paths_key]
     from lakeward.databricks_shims import VERSION, uninstall
     from lakeward.session import set_default_settings
 
     set_default_settings(None)
-    config.stash[paths_key].close()
+    paths.close()
     uninstall()
     if config.stash.get(version_key, False):
         os.environ.pop(VERSION, None)

@@ -16,7 +16,7 @@ from typing import Any
 from lakeward import patching
 from lakeward.patching import PatchSpec, original, owner_name
 from lakeward.session.path_redirection.bind_mounts import bind_folders
-from lakeward.session.path_redirection.libraries import LIBRARIES, PatchAfterImport, entry_point
+from lakeward.session.path_redirection.libraries import LIBRARIES, entry_point
 from lakeward.session.path_redirection.os_functions import replacements
 from lakeward.session.path_redirection.programs import start_of_subprocess
 from lakeward.session.path_redirection.translator import PathTranslator
@@ -40,7 +40,7 @@ class _Redirection:
         plain = original(subprocess.Popen, "__init__")
         self._replace(subprocess.Popen, "__init__", start_of_subprocess(self.translator, plain))
         self._insert("path_hooks", _path_hook(self.translator))
-        libraries = PatchAfterImport(LIBRARIES, self._library)
+        libraries = patching.AfterImport(LIBRARIES, self._library)
         self._insert("meta_path", libraries)
         for module in libraries.imported_modules():
             self._library(module)

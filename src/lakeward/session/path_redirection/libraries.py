@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakeward.session.path_redirection.translator import PathTranslator
@@ -95,32 +91,3 @@ def entry_point(translator: PathTranslator, original: Any, argument: Argument) -
             raise
 
     return call
-
-
-class PatchAfterImport(MetaPathFinder):
-    """Calls `then(module)` right after one of `names` is imported."""
-
-    def __init__(self, names: Iterable[str], then: Callable[[ModuleType], None]) -> None:
-        self._names = frozenset(names)
-        self._then = then
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of the import system, with `then` called after the loader."""
-        if fullname not in self._names:
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is None or spec.loader is None:
-            return spec
-        loader: Any = spec.loader
-        plain = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            plain(module)
-            self._then(module)
-
-        loader.exec_module = exec_module
-        return spec
-
-    def imported_modules(self) -> Iterable[ModuleType]:
-        """Return those of the modules that are imported already."""
-        return [sys.modules[name] for name in sorted(self._names) if name in sys.modules]
