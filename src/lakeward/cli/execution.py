@@ -13,6 +13,7 @@ from lakeward.cli.output_streams import Streams, redirect_output
 from lakeward.cli.progress_display import Board, Watcher, watching
 from lakeward.cli.stream_watch import watching_streams
 from lakeward.cli.workspace_on_demand import workspace_on_demand
+from lakeward.run_files import run_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,7 @@ def execute(
             if report_of is not None:
                 show_report(lambda: write_report(report_of, settings), streams)
             if job is not None:
-                folder = settings.jobs / job / "runs" / str(getattr(result, "run_id", ""))
+                folder = run_folder(settings.jobs, job, str(getattr(result, "run_id", "")))
                 show_report(lambda: write_run_report(job, folder, settings), streams)
         show_hint(errors_of(result), settings, streams)
     return exit_code(result.state)

@@ -42,6 +42,7 @@ from lakeward.jobs.run_loop import (
 from lakeward.jobs.task_process import PrestartedWorker, TaskLog, TaskProcess, TaskRequest
 from lakeward.jobs.task_worker import COMPOSITES, CompletedAttempt, attempt, prepare
 from lakeward.jobs.tasks.user_code import Context
+from lakeward.run_files import task_log
 from lakeward.session import dbfs_paths
 from lakeward.suggestions import unknown_name_hint
 
@@ -66,7 +67,8 @@ class TaskLauncher:
     """Starts the tasks of a run and of its nested runs.
 
     `on_output` receives output of processes with the key of the outermost task, `on_update` progress of their
-    pipelines with that key and the pipeline's.
+    pipelines with that key and the pipeline's. `isolated_in` is the folder of a run with a process for each
+    task; without one tasks run in this process.
     """
 
     bundle: Bundle
@@ -83,7 +85,7 @@ class TaskLauncher:
     wheels: Mapping[str, Path] = field(default_factory=dict)
     layers: Layers = field(default_factory=_layers)
     workers: list[PrestartedWorker] = field(default_factory=list)
-    logs: Path | None = None
+    isolated_in: Path | None = None
     _expected: int = 0
     _scopes: ExitStack = field(default_factory=ExitStack)
     _lending: threading.Lock = field(default_factory=threading.Lock)
@@ -254,7 +256,7 @@ class PlannedJobRun:
             self.tasks,
             ended=self.ended,
             limit=launcher.limit,
-            timeout=float(self.job.get("timeout_seconds") or 0) if launcher.logs else 0.0,
+            timeout=float(self.job.get("timeout_seconds") or 0) if launcher.isolated_in else 0.0,
             began=began,
         )
 
@@ -289,7 +291,7 @@ class PlannedJobRun:
             )
         if task.kind == "run_job_task":
             return self._start_nested(filled)
-        if self.launcher.logs is not None:
+        if self.launcher.isolated_in is not None:
             return self._start_process(filled, number)
         from lakeward.environments import active
 
@@ -322,17 +324,18 @@ class PlannedJobRun:
 
     def _start_process(self, task: Task, number: int) -> TaskAttempt:
         launcher = self.launcher
-        assert launcher.logs is not None
+        assert launcher.isolated_in is not None
         # Its process has an output of its own, and sends events and new values as messages.
         context = replace(self._context(), stdout=None, on_event=None, task_values=dict(self.values))
         work = TaskRequest(context, task, known_secrets())
-        name = f"{f'{self.key}.' if self.parents else ''}{task.key}{'' if number == 1 else f'.{number}'}.log"
+        name = f"{self.key}.{task.key}" if self.parents else task.key
+        log = task_log(launcher.isolated_in, name, number)
         # An iteration belongs to its loop.
         outermost = (*self.parents, task.key)[0].partition("[")[0]
         return TaskProcess(
             work,
             launcher.take_worker(self.layer_of(task)),
-            log=TaskLog(launcher.logs / name.replace("/", "_"), partial(launcher.on_output, outermost)),
+            log=TaskLog(log, partial(launcher.on_output, outermost)),
             on_event=self._event_callback(task, outermost),
             on_value=self.values.__setitem__,
             lend=launcher.lend,

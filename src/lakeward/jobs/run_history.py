@@ -15,15 +15,17 @@ from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.dbutils import decrypted, encrypted, redacted, remember
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.run_loop import AttemptResult, JobRun
+from lakeward.run_files import (
+    LAST_RUN,
+    PROGRESS_FILE,
+    RUN_FILE,
+    find_run_files,
+    last_run_file,
+    run_folder,
+)
 
 RETENTION_DAYS = 60
 """Days for which a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""
-
-_LAST = "last"
-
-_RUN = "run.json"
-
-_PROGRESS = "progress.json"
 
 _SEALED = "encrypted"
 
@@ -50,11 +52,6 @@ class PreviousRun:
         return replace(self, ended={key: end for key, end in self.ended.items() if key not in keys})
 
 
-def run_folder(jobs: Path, key: str, run_id: str) -> Path:
-    """Return the folder of a run of the job `key`."""
-    return jobs / key / "runs" / run_id
-
-
 def save_run(
     jobs: Path,
     key: str,
@@ -76,22 +73,21 @@ def save_run(
         "values": [[*name, encrypt_value(text)] for name, text in past.values.items()],
         "ended": {key: [end.state, end.error, end.outcome] for key, end in past.ended.items()},
     }
-    atomic_write(folder / _RUN, json.dumps(content), mode=0o600)
-    atomic_write(jobs / key / "runs" / _LAST, run.run_id)
-    (folder / _PROGRESS).unlink(missing_ok=True)
+    atomic_write(folder / RUN_FILE, json.dumps(content), mode=0o600)
+    atomic_write(last_run_file(jobs, key), run.run_id)
+    (folder / PROGRESS_FILE).unlink(missing_ok=True)
 
 
 def save_progress(folder: Path, content: Mapping[str, Any]) -> None:
     """Store what the report of a run shows before the run has ended; a killed run leaves it behind."""
     folder.mkdir(parents=True, exist_ok=True)
-    atomic_write(folder / _PROGRESS, json.dumps(content), mode=0o600)
+    atomic_write(folder / PROGRESS_FILE, json.dumps(content), mode=0o600)
 
 
 def delete_old_runs(jobs: Path, key: str) -> None:
     """Remove the runs of the job `key` that ended RETENTION_DAYS days ago or earlier, with their logs."""
     before = time.time() - RETENTION_DAYS * 24 * 3600
-    runs = jobs / key / "runs"
-    for file in [*runs.glob(f"*/{_RUN}"), *runs.glob(f"*/{_PROGRESS}")]:
+    for file in list(find_run_files(jobs / key)):
         folder = file.parent
         if not folder.is_symlink() and file.exists() and file.stat().st_mtime < before:
             shutil.rmtree(folder, ignore_errors=True)
@@ -99,7 +95,7 @@ def delete_old_runs(jobs: Path, key: str) -> None:
 
 def can_repair(jobs: Path, key: str, run_id: str) -> bool:
     """Return whether the run can be repaired."""
-    return (run_folder(jobs, key, run_id) / _RUN).is_file()
+    return (run_folder(jobs, key, run_id) / RUN_FILE).is_file()
 
 
 def encrypt_value(text: str) -> str | dict[str, str]:
@@ -123,12 +119,12 @@ def load_previous_run(jobs: Path, key: str, run_id: str) -> PreviousRun:
 
     Raises ConfigurationError: RUN_UNKNOWN if no such run is stored, RUN_DAMAGED if it cannot be read.
     """
-    pointer = jobs / key / "runs" / _LAST
-    if run_id == _LAST and pointer.is_file():
+    pointer = last_run_file(jobs, key)
+    if run_id == LAST_RUN and pointer.is_file():
         run_id = pointer.read_text(encoding="utf-8", errors="replace").strip()
         if not run_id or set(run_id) & set("/\0\ufffd"):
             raise _damaged(pointer)
-    file = run_folder(jobs, key, run_id) / _RUN
+    file = run_folder(jobs, key, run_id) / RUN_FILE
     try:
         text = read_regular(file)
     except (OSError, ValueError):

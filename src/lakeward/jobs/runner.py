@@ -24,7 +24,6 @@ from lakeward.jobs.run_history import (
     PreviousRun,
     delete_old_runs,
     load_previous_run,
-    run_folder,
     save_progress,
     save_run,
 )
@@ -32,6 +31,7 @@ from lakeward.jobs.run_loop import JobRun, PipelineSelection, RunLoop, TaskGraph
 from lakeward.jobs.task_process import PrestartedWorker
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.private_folders import private_folder
+from lakeward.run_files import run_folder
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -119,7 +119,7 @@ def run(
     run_id = previous.run_id if previous else options.run_id or str(uuid.uuid4().int % 10**15)
     folder = run_folder(settings.jobs, key, run_id)
     launcher = _launcher(bundle, settings, options, listeners)
-    launcher.logs = folder / "logs" if options.isolated else None
+    launcher.isolated_in = folder if options.isolated else None
     planned = launcher.job(
         key,
         {**(previous.parameters if previous else {}), **options.parameters},

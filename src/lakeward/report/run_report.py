@@ -11,14 +11,12 @@ from typing import Any
 
 from lakeward.atomic_files import read_regular
 from lakeward.report.page import embedded_size
+from lakeward.run_files import PROGRESS_FILE, RUN_FILE, find_run_files, task_log
 
 MAX_RUNS = 30
 _MAX_LOG = 16_000
 _MAX_LOGS = 600_000
 _MAX_TEXT = 4_000
-_RUN_FILE = "run.json"
-# The runner replaces it by the other one when the run ends.
-_PROGRESS_FILE = "progress.json"
 
 Document = dict[str, Any]
 
@@ -26,10 +24,9 @@ Document = dict[str, Any]
 def stored_runs(job_folder: Path) -> list[Path]:
     """Return the folders of the runs of a job, the newest first."""
     changed: dict[Path, float] = {}
-    for name in (_RUN_FILE, _PROGRESS_FILE):
-        for file in job_folder.glob(f"runs/*/{name}"):
-            with suppress(OSError):
-                changed[file.parent] = file.stat().st_mtime
+    for file in find_run_files(job_folder):
+        with suppress(OSError):
+            changed[file.parent] = file.stat().st_mtime
     return sorted(changed, key=lambda folder: changed[folder], reverse=True)
 
 
@@ -56,7 +53,7 @@ def build_run_report(job: str, folder: Path, *, links: Mapping[str, str] = {}) -
     older = [found for each, found in others if _is_before(found, content) and each != folder]
     before = next((each for each in older if each.get("state") == "COMPLETED"), None)
     tasks = _tasks(content, links)
-    _add_logs(tasks, folder / "logs")
+    _add_logs(tasks, folder)
     return {
         "job": job,
         "run": folder.name,
@@ -92,14 +89,14 @@ def _notes(content: Document) -> list[str]:
 
 def _load(folder: Path) -> Document | None:
     """Return the stored run; with the state UNFINISHED for one that has not ended."""
-    for name in (_PROGRESS_FILE, _RUN_FILE):
+    for name in (PROGRESS_FILE, RUN_FILE):
         try:
             content = json.loads(read_regular(folder / name))
         except (OSError, ValueError, RecursionError):
             continue
         usable = isinstance(content, dict) and isinstance(content.get("tasks"), list)
         if usable and all(isinstance(each, dict) for each in content["tasks"]):
-            return {**content, "state": "UNFINISHED" if name == _PROGRESS_FILE else content.get("state")}
+            return {**content, "state": "UNFINISHED" if name == PROGRESS_FILE else content.get("state")}
     return None
 
 
@@ -132,13 +129,11 @@ def _tasks(content: Document, links: Mapping[str, str]) -> list[Document]:
     return found
 
 
-def _add_logs(tasks: Sequence[Document], logs: Path) -> None:
+def _add_logs(tasks: Sequence[Document], run: Path) -> None:
     """Add the end of the newest log of each task; failed tasks first, until the page is large enough."""
     left = _MAX_LOGS
     for task in sorted(tasks, key=lambda task: task["state"] != "FAILED"):
-        attempt = task["attempts"]
-        name = f"{task['task_key']}{'' if attempt <= 1 else f'.{attempt}'}.log".replace("/", "_")
-        text, omitted = _end_of(logs / name, _MAX_LOG)
+        text, omitted = _end_of(task_log(run, task["task_key"], task["attempts"]), _MAX_LOG)
         left -= embedded_size(text)
         if text and left >= 0:
             task.update(log=text, log_omitted=omitted)
