@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.databricks_shims import provided
-from lakeward.seeds import ways
+from lakeward.seeds import seed_hint
 from lakeward.session import INFORMATION_SCHEMA
 from tests.check.conftest import Look
 
@@ -125,7 +125,7 @@ def test_a_table_of_the_projects_own_lakehouse_is_there(look: Look, tmp_path: Pa
 
 
 def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
-    assert look(READS).one("table main.sales.orders").cure == ways("main.sales.orders")
+    assert look(READS).one("table main.sales.orders").cure == seed_hint("main.sales.orders")
 
 
 def test_tables_that_every_workspace_has_need_no_seed(look: Look) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakeward.cli.spark_errors import condensed, meant, missing_name
+from lakeward.cli.spark_errors import condensed, did_you_mean_table
+from lakeward.seeds import missing_table
 
 NOT_FOUND = (
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `bronz` cannot be found. "
@@ -48,16 +49,14 @@ def test_only_what_the_user_can_use_remains(text: str, expected: str) -> None:
     assert condensed(text) == expected
 
 
-def test_the_missing_name_is_taken_apart() -> None:
-    assert missing_name(NOT_FOUND) == ["bronz"]
-    assert missing_name("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b c` cannot be found.") == [
-        "a",
-        "b c",
-    ]
-    assert missing_name(PARSE) is None
+def test_the_missing_name_has_its_parts() -> None:
+    assert missing_table(NOT_FOUND) == ["bronz"]
+    text = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b ``c`.`d.e` cannot be found."
+    assert missing_table(text) == ["a", "b `c", "d.e"]
+    assert missing_table(PARSE) is None
 
 
 def test_near_misses_come_first_and_otherwise_what_there_is() -> None:
-    assert meant("bronz", ["gold", "bronze"]).endswith("Did you mean bronze?")
-    assert meant("zzz", ["gold", "bronze"]).endswith("There are: bronze, gold.")
-    assert meant("zzz", []).endswith("There are no tables in this schema yet.")
+    assert did_you_mean_table("bronz", ["gold", "bronze"]).endswith("Did you mean bronze?")
+    assert did_you_mean_table("zzz", ["gold", "bronze"]).endswith("There are: bronze, gold.")
+    assert did_you_mean_table("zzz", []).endswith("There are no tables in this schema yet.")

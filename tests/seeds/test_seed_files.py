@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SeedError
-from lakeward.seeds import TableName, declared_seeds, files, missing_table, ways
+from lakeward.seeds import TableName, declared_seeds, files, missing_table, seed_hint
 from lakeward.seeds.files import is_one_document, kind_of
 from lakeward.session import Settings
 
@@ -91,9 +91,9 @@ def test_a_declaration_without_a_file_is_refused(tmp_path: Path, entry: str) -> 
 
 def test_the_help_for_a_missing_table_names_every_way_with_the_table_filled_in() -> None:
     text = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b c` cannot be found. Verify …"
-    assert missing_table(text) == "a.b c"
+    assert missing_table(text) == ["a", "b c"]
     assert missing_table("[OTHER] The table or view `a` cannot be found") is None
-    advice = ways("c.s.t")
+    advice = seed_hint("c.s.t")
     for way in (
         "lakeward seed c.s.t --from FILE",
         '"c.s.t" = "FILE"` under [tool.lakeward.seeds]',

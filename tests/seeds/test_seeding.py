@@ -113,7 +113,7 @@ def test_a_test_seeds_rows_or_learns_what_is_wrong_with_them(home: SparkSession,
     assert lakehouse.seed("c.s.t", [{"id": 1}, {"id": 2, "name": "x"}], "id bigint, name string").count() == 2
     lakehouse.seed("c.s.t", [(3, "y")], "id bigint, name string")
     wrong: list[tuple[list[Any], Any, str]] = [
-        ([{"id": 1, "nmae": "x"}], "id bigint, name string", r"Row 1 has `nmae`, which the schema has not"),
+        ([{"id": 1, "nmae": "x"}], "id bigint, name string", r"Row 1 has `nmae`, which the schema lacks"),
         ([("x", "y")], "id bigint, name string", "do not fit the schema"),
         ([(1, "y", 3)], "id bigint, name string", "do not fit the schema"),
         ([(1, "y")], None, 'schema="id bigint, name string"'),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.words import SERVED
 from lakeward.databricks_shims import provided
-from lakeward.seeds import ways
+from lakeward.seeds import seed_hint
 from lakeward.session import INFORMATION_SCHEMA
 
 HOLE = "{…}"
@@ -53,7 +53,7 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str]) -> Iterator[Findin
         if "information_schema" in parts[:-1]:
             yield _of_the_information_schema(name, parts[-1], use)
             continue
-        yield Finding("needs_seed", f"table {name}", use.place, ways(name))
+        yield Finding("needs_seed", f"table {name}", use.place, seed_hint(name))
 
 
 def _of_the_information_schema(name: str, view: str, use: Use) -> Finding:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
-from lakeward.seeds import ways
+from lakeward.seeds import missing_table, seed_hint
 from lakeward.session import condensed as without_plan_and_stack
 from lakeward.session import is_lost, jvm_lost, message_of, schema_hint
 from lakeward.suggestions import close_matches
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
-NAME = re.compile(r"The table or view ((?:`[^`]*`\.?)+|\S+) cannot be found")
 ADVICE = re.compile(
     r"\s*Verify the spelling and correctness of the schema and catalog\.\s*"
     r"(?:Search path: \[[^\]]*\]\.\s*)?"
@@ -38,9 +37,9 @@ def error_message(error: BaseException, spark: SparkSession) -> str | None:
     if not isinstance(error, PySparkException):
         return None
     text = condensed(message_of(error))
-    name = missing_name(text)
+    name = missing_table(text)
     if name:
-        return f"{text}{suggestion(name, spark)}"
+        return f"{text}{similar_tables(name, spark)}"
     hint = schema_hint(text)
     return text if hint is None else f"{text}\n  → {hint}"
 
@@ -51,19 +50,7 @@ def condensed(text: str) -> str:
     return ADVICE.sub(" ", text).strip() if text.startswith(tuple(f"[{c}" for c in MISSING)) else text
 
 
-def missing_name(text: str) -> list[str] | None:
-    """Return the parts of the name that was not found.
-
-    >>> missing_name("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.")
-    ['a', 'b']
-    """
-    found = NAME.search(text)
-    if found is None or not text.startswith(f"[{MISSING[0]}"):
-        return None
-    return re.findall(r"`([^`]+)`", found.group(1)) or found.group(1).split(".")
-
-
-def suggestion(name: list[str], spark: SparkSession) -> str:
+def similar_tables(name: list[str], spark: SparkSession) -> str:
     """Return the tables close to `name` in the schema that it names, else in the current one."""
     from pyspark.errors import PySparkException
 
@@ -72,18 +59,20 @@ def suggestion(name: list[str], spark: SparkSession) -> str:
         rows = spark.sql(f"SHOW TABLES IN {schema}" if schema else "SHOW TABLES").collect()
     except PySparkException:
         # The schema does not exist either: then there is nothing near in it.
-        return seeding(name, spark)
+        return hint_to_seed(name, spark)
     known = [row["tableName"] for row in rows]
-    return meant(name[-1], known) + ("" if close_matches(name[-1], sorted(known)) else seeding(name, spark))
+    return did_you_mean_table(name[-1], known) + (
+        "" if close_matches(name[-1], sorted(known)) else hint_to_seed(name, spark)
+    )
 
 
-def seeding(name: list[str], spark: SparkSession) -> str:
+def hint_to_seed(name: list[str], spark: SparkSession) -> str:
     """Return how a table of the workspace gets rows here, by its full name."""
     above = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
-    return f"\n  → {ways('.'.join([*above[: 3 - len(name)], *name]))}" if len(name) <= 3 else ""
+    return f"\n  → {seed_hint('.'.join([*above[: 3 - len(name)], *name]))}" if len(name) <= 3 else ""
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def did_you_mean_table(name: str, known: Iterable[str]) -> str:
     tables = sorted(known)
     close = close_matches(name, tables)
     if close:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.seeds.advice import missing_table, ways
-from lakeward.seeds.declared import Declared, declared_seeds
+from lakeward.seeds.declarations import DeclaredSeed, declared_seeds
 from lakeward.seeds.files import kind_of, require_ddl
+from lakeward.seeds.hints import missing_table, seed_hint
 from lakeward.seeds.names import TableName
 from lakeward.seeds.pull import client, pull
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = [
-    "Declared",
+    "DeclaredSeed",
     "TableName",
     "client",
     "declared_seeds",
@@ -32,16 +32,17 @@ __all__ = [
     "require_ddl",
     "seed_files",
     "seed_frame",
-    "ways",
+    "seed_hint",
 ]
 
 
 def install(spark: SparkSession) -> None:
     """Resolve missing tables to declared seeds, and add hints to errors about other missing tables."""
-    from lakeward.seeds.missing import patch, reserve
+    from lakeward import patching
+    from lakeward.seeds.missing import PATCHES, reserve_names
 
-    patch()
-    reserve(spark)
+    patching.install(PATCHES)
+    reserve_names(spark)
 
 
 def seed_files(spark: SparkSession, name: TableName, source: Path, ddl: Path | None = None) -> int:

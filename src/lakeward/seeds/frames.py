@@ -142,7 +142,7 @@ def _compare(
     extra = [name for name in given if name.lower() not in ours]
     lacking = [name for name in declared if name.lower() not in theirs] if missing else []
     if extra or lacking:
-        differences = [f"has {_list(extra)}, which {against} has not"] if extra else []
+        differences = [f"has {_list(extra)}, which {against} lacks"] if extra else []
         differences += [f"lacks {_list(lacking)}"] if lacking else []
         raise SeedError(MISMATCH, f"{what} {' and '.join(differences)}.")
 

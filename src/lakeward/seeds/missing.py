@@ -1,4 +1,4 @@
-"""A table that is missing when it is first read: its declared seed takes its place, else the error helps.
+"""Tables that are missing when they are read: created from their declared seed, else the error has a hint.
 
 Spark says that a table is missing before anything is read, so the same call can be made again.
 """
@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from lakeward import patching
 from lakeward.errors import SeedError
 from lakeward.patching import Order, PatchSpec
-from lakeward.seeds.advice import missing_table, ways
-from lakeward.seeds.declared import Declared, declared_seeds
+from lakeward.quoting import quote_name
+from lakeward.seeds.declarations import DeclaredSeed, declared_seeds
 from lakeward.seeds.frames import from_files
+from lakeward.seeds.hints import missing_table, seed_hint
 from lakeward.seeds.names import TableName
 from lakeward.seeds.tables import exists, write
 from lakeward.session import current_settings
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def apply(spark: SparkSession, seed: Declared) -> None:
-    """Make the table of a declared seed, or leave it as it is where it exists. Raises SeedError."""
+def create_table(spark: SparkSession, seed: DeclaredSeed) -> None:
+    """Create the table of a declared seed unless it exists. Raises SeedError."""
     if not exists(spark, seed.name):
         write(spark, seed.name, from_files(spark, seed.source, seed.ddl))
 
 
-def reserve(spark: SparkSession) -> None:
-    """Let a table that every workspace has (`system.…`) be missing until its declared seed is there."""
+def reserve_names(spark: SparkSession) -> None:
+    """Hide built-in tables (`system.…`) with a declared seed: their first read creates them from it."""
     settings = current_settings()
     names: list[str] = []
     # An invalid declaration is reported where a table is missing.
@@ -42,25 +42,20 @@ def reserve(spark: SparkSession) -> None:
     conf.setConfString("lakeward.seeds.declared", ",".join(names))
 
 
-def patch() -> None:
-    """Look after missing tables from now on; a second call changes nothing."""
-    patching.install(PATCHES)
-
-
-def _reading(before: Any) -> Any:
+def _retry_with_seed(before: Any) -> Any:
     from pyspark.errors import AnalysisException
 
     @wraps(before)
-    def reading(self: Any, *arguments: Any, **named: Any) -> Any:
+    def read(self: Any, *arguments: Any, **named: Any) -> Any:
         seeded: set[TableName] = set()
         while True:
             try:
                 return before(self, *arguments, **named)
             except AnalysisException as error:
-                if not _helped(_session_of(self), error, seeded):
+                if not _create_missing(_session_of(self), error, seeded):
                     raise
 
-    return reading
+    return read
 
 
 def _for_name(entry: Any) -> Any:
@@ -73,51 +68,55 @@ def _for_name(entry: Any) -> Any:
         try:
             return before(cls, sparkSession, tableOrViewName)
         except AnalysisException:
-            seed = _declared(sparkSession, tableOrViewName)
+            seed = _declared_seed(sparkSession, tableOrViewName)
             if seed is None or exists(sparkSession, seed.name):
                 raise
-            apply(sparkSession, seed)
+            create_table(sparkSession, seed)
         return before(cls, sparkSession, tableOrViewName)
 
     return classmethod(for_name)
 
 
-def _asking(before: Any) -> Any:
+def _exists_with_seed(before: Any) -> Any:
     @wraps(before)
-    def asking(self: Any, tableName: str, dbName: str | None = None) -> bool:
+    def table_exists(self: Any, tableName: str, dbName: str | None = None) -> bool:
         if before(self, tableName, dbName):
             return True
         spark = self._sparkSession
-        seed = _declared(spark, tableName if dbName is None else f"{dbName}.{tableName}")
+        seed = _declared_seed(spark, tableName if dbName is None else f"{dbName}.{tableName}")
         if seed is None:
             return False
-        apply(spark, seed)
+        create_table(spark, seed)
         return True
 
-    return asking
+    return table_exists
 
 
 def _session_of(owner: Any) -> SparkSession:
     return getattr(owner, "_spark", owner)  # type: ignore[no-any-return]  # a reader's session, or the session
 
 
-def _helped(spark: SparkSession, error: Any, seeded: set[TableName]) -> bool:
-    """Return whether to retry the call; if not, the error has the next step."""
+def _create_missing(spark: SparkSession, error: Any, seeded: set[TableName]) -> bool:
+    """Create the missing table of an error from its seed, or add a hint to the error.
+
+    Returns whether to make the call again.
+    """
     missing = missing_table(str(error)) if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND" else None
     if missing is None:
         return False
-    seed = _declared(spark, missing)
+    text = quote_name(missing)
+    seed = _declared_seed(spark, text)
     if seed is not None and seed.name not in seeded:
         seeded.add(seed.name)
-        apply(spark, seed)
+        create_table(spark, seed)
         return True
-    name = _named(spark, missing)
+    name = _table_name(spark, text)
     if name is not None:
-        _note(error, ways(str(name)))
+        _note(error, seed_hint(str(name)))
     return False
 
 
-def _named(spark: SparkSession, text: str) -> TableName | None:
+def _table_name(spark: SparkSession, text: str) -> TableName | None:
     catalog = catalog_manager(spark)
     namespace = catalog.currentNamespace()
     schema = namespace[0] if len(namespace) else "default"
@@ -127,12 +126,12 @@ def _named(spark: SparkSession, text: str) -> TableName | None:
         return None
 
 
-def _declared(spark: SparkSession, text: str) -> Declared | None:
+def _declared_seed(spark: SparkSession, text: str) -> DeclaredSeed | None:
     settings = current_settings()
     declared = declared_seeds(settings) if settings else {}
     if not declared:
         return None
-    name = _named(spark, text)
+    name = _table_name(spark, text)
     return next((seed for known, seed in declared.items() if str(known).lower() == str(name).lower()), None)
 
 
@@ -148,11 +147,11 @@ def _note(error: BaseException, text: str) -> None:
 PATCHES = tuple(
     PatchSpec(owner, name, "seeds", "a missing table is created from its declared seed", make, Order.FALLBACK)
     for owner, name, make in (
-        ("pyspark.sql.session:SparkSession", "table", _reading),
-        ("pyspark.sql.session:SparkSession", "sql", _reading),
-        ("pyspark.sql.readwriter:DataFrameReader", "table", _reading),
-        ("pyspark.sql.streaming.readwriter:DataStreamReader", "table", _reading),
-        ("pyspark.sql.catalog:Catalog", "tableExists", _asking),
+        ("pyspark.sql.session:SparkSession", "table", _retry_with_seed),
+        ("pyspark.sql.session:SparkSession", "sql", _retry_with_seed),
+        ("pyspark.sql.readwriter:DataFrameReader", "table", _retry_with_seed),
+        ("pyspark.sql.streaming.readwriter:DataStreamReader", "table", _retry_with_seed),
+        ("pyspark.sql.catalog:Catalog", "tableExists", _exists_with_seed),
         ("delta.tables:DeltaTable", "forName", _for_name),
     )
 )

@@ -12,7 +12,7 @@ from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow, ReplaceSpec, split_name
 from lakeward.pipelines.storage.delta_tables import StoredTable
 from lakeward.quoting import quote_name
-from lakeward.seeds import ways
+from lakeward.seeds import seed_hint
 from lakeward.session import CONNECTORS
 from lakeward.spark_internals import jvm_view, session_state
 from lakeward.sql import PIPELINE as OWNER_PROPERTY
@@ -206,7 +206,7 @@ def explain_unknown_table(
     return PipelineError(
         "TABLE_OR_VIEW_NOT_FOUND",
         f"{where}: `{plain}` is neither a dataset of this pipeline nor a table.{shown}\n",
-        next_step=f"{hint}{ways(seed)}",
+        next_step=f"{hint}{seed_hint(seed)}",
     )
 
 

@@ -9,20 +9,20 @@ _MISSING = re.compile(
 )
 
 
-def missing_table(text: str) -> str | None:
-    """Return the table name of an error about a missing table; None for other errors.
+def missing_table(text: str) -> list[str] | None:
+    """Return the parts of the name in an error about a missing table; None for other errors.
 
-    >>> missing_table("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found. Verify …")
-    'a.b'
+    >>> missing_table("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b.c` cannot be found. Verify …")
+    ['a', 'b.c']
     """
     found = _MISSING.search(text)
     if found is None:
         return None
     parts = re.findall(r"`((?:[^`]|``)*)`", found.group(1))
-    return ".".join(part.replace("``", "`") for part in parts) if parts else found.group(1)
+    return [part.replace("``", "`") for part in parts] or found.group(1).split(".")
 
 
-def ways(name: str) -> str:
+def seed_hint(name: str) -> str:
     """Return one sentence on how to create a table of the workspace locally, to follow the error."""
     return (
         f"If {name} is a table of your workspace, give it rows: `lakeward seed {name} --from FILE`, "

@@ -13,7 +13,7 @@ from lakeward.session import Settings, project_file, project_table
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredSeed:
     """One seed of the project: the table, the file or folder of its rows, and optionally a schema file."""
 
     name: TableName
@@ -21,7 +21,7 @@ class Declared:
     ddl: Path | None = None
 
 
-def declared_seeds(settings: Settings) -> dict[TableName, Declared]:
+def declared_seeds(settings: Settings) -> dict[TableName, DeclaredSeed]:
     """Return the seeds that the project of `settings` declares, by table.
 
     An entry is `"c.s.t" = "FILE"` or `"c.s.t" = { from = "FILE", ddl = "FILE" }`; paths are relative to the
@@ -41,7 +41,7 @@ def declared_seeds(settings: Settings) -> dict[TableName, Declared]:
             raise _wrong(file, f"the seed `{key}` names no file")
         ddl = entry.get("ddl")
         source = file.parent / str(entry["from"])
-        found[name] = Declared(name, source, file.parent / str(ddl) if ddl else None)
+        found[name] = DeclaredSeed(name, source, file.parent / str(ddl) if ddl else None)
     return found
 
 
