@@ -56,7 +56,7 @@ def redirect_output(body: str, *, verbose: bool = False) -> subprocess.Completed
     program = f"""
         import os, subprocess, sys
         from lakeward.cli.output_streams import redirect_output
-        with redirect_output(verbose={verbose}) as streams:
+        with redirect_output() as streams:
             {body}
         print("after")
     """
@@ -66,7 +66,7 @@ def redirect_output(body: str, *, verbose: bool = False) -> subprocess.Completed
         text=True,
         timeout=60,
         check=True,
-        env={**os.environ, "PYTHONUNBUFFERED": ""},
+        env={**os.environ, "PYTHONUNBUFFERED": "", "LAKEWARD_VERBOSE": "1" if verbose else ""},
     )
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lakeward.cli.formatting import plain
-from lakeward.cli.local_workspace import answering, deploy, destroy, run
+from lakeward.cli.formatting import counted, plain
+from lakeward.cli.local_workspace import deploy, destroy, run, running_workspace
 from lakeward.cli.options import bundle_options, local_option, output_option
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _local_deployment(bundle: Bundle) -> tuple[str | None, Mapping[str, str]]:
     from lakeward.bundle import deployed_ids
     from lakeward.session import Settings
 
-    api = answering(Settings.here(bundle.root, target=bundle.target))
+    api = running_workspace(Settings.here(bundle.root, target=bundle.target))
     return (None, {}) if api is None else (api.host, deployed_ids(bundle, api))
 
 
@@ -104,5 +104,5 @@ def verdict(bundle: Bundle, problems: tuple[Finding, ...]) -> str:
     lines = [f"Bundle  {bundle.name}", f"Target  {bundle.target}{mode}"]
     lines += [f"User    {workspace['current_user']['userName']}", f"Path    {workspace['root_path']}", ""]
     counts = {word: sum(each.severity == word for each in problems) for word in ("error", "warning")}
-    said = [f"{number} {word}{'s' * (number != 1)}" for word, number in counts.items() if number]
-    return "\n".join([*lines, f"Found {' and '.join(said)}." if said else "Validation OK."])
+    found = [counted(number, word) for word, number in counts.items() if number]
+    return "\n".join([*lines, f"Found {' and '.join(found)}." if found else "Validation OK."])

@@ -40,9 +40,9 @@ def check(
     from lakeward.check import as_object
     from lakeward.check import check as look_through
     from lakeward.cli.check_report import lines
-    from lakeward.cli.pipeline import require
+    from lakeward.cli.command_context import require_path
 
-    require(path)
+    require_path(path)
     report = look_through(path, target=target)
     if as_json:
         print(json.dumps(as_object(report), ensure_ascii=False))

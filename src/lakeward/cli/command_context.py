@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.cli import failures
 from lakeward.errors import UsageError
 from lakeward.private_folders import private_folder
+from lakeward.suggestions import close_matches
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a command works: the bundle of this folder or none, and the settings that follow."""
+class CommandContext:
+    """What a command works on: the bundle of this folder or none, and the settings of the session."""
 
     bundle: Bundle | None
     settings: Settings
 
-    def the_bundle(self, name: str) -> Bundle:
+    def require_bundle(self, name: str) -> Bundle:
         """Return the bundle; raise `UsageError` if no bundle exists to find `name` in."""
         if self.bundle is None:
             raise no_bundle(
@@ -32,19 +33,25 @@ class Place:
             )
         return self.bundle
 
+    @property
+    def default_schema(self) -> tuple[str, str]:
+        """Return catalog and schema of short names: those of the bundle's first pipeline, if it has one."""
+        first = next(iter(self.bundle.pipelines.values()), None) if self.bundle else None
+        return home_of_pipeline(first or {}, self.settings)
 
-def with_deployed_files(place: Place) -> Place:
-    """Return the place of a run that deploys nothing: `${workspace.file_path}` is the bundle's folder.
+
+def with_deployed_files(context: CommandContext) -> CommandContext:
+    """Return the context of a run that deploys nothing: `${workspace.file_path}` is the bundle's folder.
 
     Bundles hand it to their code, in the configuration of a pipeline or in parameters. A mount of it wins.
     """
-    if place.bundle is None:
-        return place
-    files = place.bundle.files_path
+    if context.bundle is None:
+        return context
+    files = context.bundle.files_path
     if not files.startswith("/Workspace/"):
-        return place
-    mounts = {files.rstrip("/"): str(place.bundle.root), **dict(place.settings.mounts)}
-    return Place(place.bundle, place.settings.with_(mounts=tuple(mounts.items())))
+        return context
+    mounts = {files.rstrip("/"): str(context.bundle.root), **dict(context.settings.mounts)}
+    return CommandContext(context.bundle, context.settings.with_(mounts=tuple(mounts.items())))
 
 
 def no_bundle(request: str, otherwise: str) -> UsageError:
@@ -55,10 +62,10 @@ def no_bundle(request: str, otherwise: str) -> UsageError:
     )
 
 
-def here(
+def find_context(
     target: str | None = None, variables: Mapping[str, str] | None = None, *, key: str | None = None
-) -> Place:
-    """Return the place of this process: target `local` and `main.default` outside a bundle.
+) -> CommandContext:
+    """Return the context of a command in this folder: target `local` and `main.default` outside a bundle.
 
     The runtime is that of the bundle's job or pipeline `key`, else the bundle's.
 
@@ -76,15 +83,16 @@ def here(
             )
         if variables:
             raise no_bundle("--var was given", "leave it out")
-        place = Place(None, Settings.here(Path.cwd()))
+        context = CommandContext(None, Settings.here(Path.cwd()))
     else:
         bundle = load(root, target, variables or {})
-        place = Place(bundle, Settings.here(root, target=bundle.target, profile=runtime(bundle, key)))
-    failures.state_folder.set(place.settings.state)
-    if place.settings.state.is_dir():
+        settings = Settings.here(root, target=bundle.target, profile=runtime(bundle, key))
+        context = CommandContext(bundle, settings)
+    failures.state_folder.set(context.settings.state)
+    if context.settings.state.is_dir():
         # Earlier versions let other users of the machine read it.
-        private_folder(place.settings.state)
-    return place
+        private_folder(context.settings.state)
+    return context
 
 
 def runtime(bundle: Bundle, key: str | None) -> str | None:
@@ -98,7 +106,7 @@ def runtime(bundle: Bundle, key: str | None) -> str | None:
 
 def in_file(
     argument: str, target: str | None, variables: Mapping[str, str] | None
-) -> tuple[Place, str] | None:
+) -> tuple[CommandContext, str] | None:
     """Return the context and the key of a job that `argument` names in a file (`jobs.yml:nightly`).
 
     None when `argument` is a key, not a file. The state is this folder's, as for everything without a bundle.
@@ -123,7 +131,7 @@ def in_file(
     bundle = load_jobs(Path(name), user=settings.user)
     failures.state_folder.set(settings.state)
     job = only_job(bundle, name, key)
-    return Place(bundle, Settings.here(Path.cwd(), profile=runtime(bundle, job))), job
+    return CommandContext(bundle, Settings.here(Path.cwd(), profile=runtime(bundle, job))), job
 
 
 def home_of_pipeline(pipeline: Mapping[str, Any], settings: Settings) -> tuple[str, str]:
@@ -131,3 +139,21 @@ def home_of_pipeline(pipeline: Mapping[str, Any], settings: Settings) -> tuple[s
     catalog = pipeline.get("catalog") or settings.catalog
     schema = pipeline.get("schema") or pipeline.get("target") or settings.schema
     return str(catalog), str(schema)
+
+
+def require_path(path: Path) -> None:
+    """Raise `UsageError` for a path that does not exist; the message names where it was looked for."""
+    if not path.exists():
+        siblings = (
+            [each.name for each in path.absolute().parent.iterdir()]
+            if path.absolute().parent.is_dir()
+            else []
+        )
+        meant = close_matches(path.name, siblings)
+        raise UsageError(
+            "PATH_NOT_FOUND",
+            f"There is no file or folder {path} in {Path.cwd()}.",
+            next_step=f"Did you mean {' or '.join(str(path.parent / name) for name in meant)}?"
+            if meant
+            else None,
+        )

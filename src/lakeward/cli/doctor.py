@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakeward.cli.formatting import plain
+from lakeward.cli.formatting import counted, plain
 from lakeward.cli.options import bundle_options, cold_option, verbose_option
 from lakeward.errors import UsageError
 
@@ -49,7 +48,7 @@ def doctor(
     tables and pipelines of the target. Logs are read without Spark; only --apply starts it. Exit code 1:
     something was found.
     """
-    from lakeward.cli.command_context import here
+    from lakeward.cli.command_context import find_context
     from lakeward.doctor import Examination, examine_spark_events
 
     if spark_events is not None:
@@ -62,7 +61,7 @@ def doctor(
         examination = Examination()
         examine_spark_events(examination, spark_events)
         return show(examination, [], as_json=as_json)
-    settings = here(target, variables).settings
+    settings = find_context(target, variables).settings
     examination = Examination()
     examine(examination, settings, subject)
     applied: list[dict[str, Any]] = []
@@ -150,10 +149,10 @@ def apply_safe(examination: Examination, settings: Settings) -> list[dict[str, A
     if not pending:
         return []
     applied: list[dict[str, Any]] = []
-    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))):
-        from lakeward.cli.sql import opened
+    with redirect_output():
+        from lakeward.cli.sql import open_session
 
-        spark = opened(settings)
+        spark = open_session(settings)
         for diagnosis, text in pending:
             done = {"finding": diagnosis.finding, "subject": diagnosis.subject, "statement": text}
             try:
@@ -181,7 +180,7 @@ def lines(examination: Examination, applied: list[dict[str, Any]]) -> Iterator[s
         return
     safe = sum(bool(each.statements) for each in examination.diagnoses)
     place = subjects[0] if len(subjects) == 1 else f"{len(subjects)} tables and pipelines"
-    text = f"{count} finding{'' if count == 1 else 's'} in {place}"
+    text = f"{counted(count, 'finding')} in {place}"
     yield f"{text}; `--apply` fixes {safe} of them" if safe else text
 
 

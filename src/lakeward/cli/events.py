@@ -13,7 +13,7 @@ from lakeward.cli.options import bundle_options, verbose_option
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
-    from lakeward.cli.command_context import Place
+    from lakeward.cli.command_context import CommandContext
 
 POLL_SECONDS = 0.2
 
@@ -34,14 +34,14 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
 
     Outside a bundle KEY is the name that `lakeward pipeline` gives with its next commands.
     """
-    from lakeward.cli.command_context import here
+    from lakeward.cli.command_context import find_context
     from lakeward.report import read_events
 
-    place = here(target, variables)
-    name = pipeline_name(place, key)
-    storage = place.settings.pipelines / name
+    context = find_context(target, variables)
+    name = pipeline_name(context, key)
+    storage = context.settings.pipelines / name
     if follow and storage.is_dir():
-        return show_as_it_goes(storage, as_json=as_json)
+        return follow_events(storage, as_json=as_json)
     stored = read_events(storage, 1)
     for damaged in stored.unreadable:
         click.echo(f"A file of the event log cannot be read and is left out: {damaged}", err=True)
@@ -49,7 +49,7 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
         raise UsageError(
             "NO_EVENTS",
             f"The pipeline `{name}` has no event log in {storage}: it has not run in this target.",
-            next_step=f"lakeward run {name} -t {place.settings.target}" if place.bundle else None,
+            next_step=f"lakeward run {name} -t {context.settings.target}" if context.bundle else None,
         )
     (found,) = stored.updates.values()
     if as_json:
@@ -60,7 +60,7 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
     return 0
 
 
-def show_as_it_goes(storage: Path, *, as_json: bool) -> int:
+def follow_events(storage: Path, *, as_json: bool) -> int:
     """Print the events of the update that runs, or of the last one; no Spark is started for it."""
     from lakeward.pipelines import tail_events
 
@@ -69,11 +69,11 @@ def show_as_it_goes(storage: Path, *, as_json: bool) -> int:
     return 0
 
 
-def pipeline_name(place: Place, key: str) -> str:
+def pipeline_name(context: CommandContext, key: str) -> str:
     """Return the name of the pipeline's state folder; raises `BundleError` for an unknown key."""
-    if place.bundle is None or (place.settings.pipelines / key).is_dir():
+    if context.bundle is None or (context.settings.pipelines / key).is_dir():
         return key
-    place.bundle.pipeline(key)
+    context.bundle.pipeline(key)
     return key
 
 

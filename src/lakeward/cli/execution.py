@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -55,8 +54,7 @@ def execute(
     """
     from lakeward.cli.pipeline_reports import write_report, write_run_report
 
-    verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
-    with redirect_output(verbose=verbose) as streams:
+    with redirect_output() as streams:
         board = Board(title, time.monotonic, stage)
         with ExitStack() as stack:
             stack.enter_context(workspace_on_demand(settings, streams.to_stderr, bundle))

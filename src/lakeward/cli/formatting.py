@@ -21,8 +21,8 @@ def count(number: int | None) -> str:
 
 
 def counted(number: int, unit: str) -> str:
-    """`1 second`, `2 seconds`."""
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+    """`1 second`, `2,000 seconds`."""
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def duration(seconds: float) -> str:

@@ -41,7 +41,7 @@ def deploy(target: str | None, variables: dict[str, str], local: bool, output: s
     from lakeward.bundle import LOCAL_RULES, findings
     from lakeward.bundle import deploy as deploy_to
 
-    bundle, settings = of_target(target, variables)
+    bundle, settings = bundle_and_settings(target, variables)
     found = findings(bundle)
     wrong = [each for each in found if each.severity == "error"]
     left_out = [each for each in found if each.rule in LOCAL_RULES]
@@ -90,7 +90,7 @@ def destroy(
     """Delete everything that the bundle has deployed to the target's local workspace."""
     from lakeward.bundle import destroy as destroy_in
 
-    bundle, settings = of_target(target, variables)
+    bundle, settings = bundle_and_settings(target, variables)
     if not auto_approve and not approved(f"Delete all of {bundle.name} in target {bundle.target}?"):
         print("Nothing was deleted.")
         return 1
@@ -125,7 +125,7 @@ def run(
     """Run the job or pipeline KEY that was deployed to the target's local workspace."""
     from lakeward.bundle import deployed_id
 
-    bundle, settings = of_target(target, variables)
+    bundle, settings = bundle_and_settings(target, variables)
     kind = bundle.kind_of(key)
     with workspace(bundle, settings, local=local) as api:
         identifier = deployed_id(bundle, api, f"{kind}s", key)
@@ -155,12 +155,12 @@ def show(summary: Mapping[str, Any]) -> None:
     print(json.dumps(summary, ensure_ascii=False, indent=2))
 
 
-def of_target(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Settings]:
+def bundle_and_settings(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Settings]:
     """Return the bundle of this folder and where its target's state is."""
-    from lakeward.cli.command_context import here
+    from lakeward.cli.command_context import find_context
 
-    place = here(target, variables)
-    return place.the_bundle("bundle"), place.settings
+    context = find_context(target, variables)
+    return context.require_bundle("bundle"), context.settings
 
 
 def wheels_of(bundle: Bundle, scratch: Path) -> dict[str, Path]:
@@ -259,7 +259,7 @@ def workspace(bundle: Bundle, settings: Settings, *, local: bool = False) -> Ite
             next_step=f"Add --local to use this machine's workspace: lakeward bundle deploy -t "
             f"{bundle.target} --local. For {host}, use the Databricks CLI: databricks bundle deploy.",
         )
-    running = answering(settings)
+    running = running_workspace(settings)
     if running is not None:
         yield running
         return
@@ -278,7 +278,7 @@ def workspace(bundle: Bundle, settings: Settings, *, local: bool = False) -> Ite
             server.terminate()
 
 
-def answering(settings: Settings) -> Rest | None:
+def running_workspace(settings: Settings) -> Rest | None:
     """Return the target's workspace if its server answers, None otherwise."""
     from databricks.sdk.errors.base import DatabricksError
 
@@ -294,9 +294,9 @@ def answering(settings: Settings) -> Rest | None:
 
 def listens(host: str) -> bool:
     """Return whether the port accepts connections; databricks-sdk would retry for minutes."""
-    place = urlsplit(host)
+    address = urlsplit(host)
     try:
-        with socket.create_connection((place.hostname or "", place.port or 80), timeout=1):
+        with socket.create_connection((address.hostname or "", address.port or 80), timeout=1):
             return True
     except OSError:
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,18 +58,18 @@ def notebook(
     What cells print goes to stderr as they run; every cell's output is in the .ipynb and the HTML page that
     are written. The value of dbutils.notebook.exit is printed last.
     """
-    from lakeward.cli.command_context import here
+    from lakeward.cli.command_context import find_context
     from lakeward.cli.execution import show_hint
     from lakeward.cli.output_streams import redirect_output
 
-    place = here(target, variables)
-    settings = place.settings
-    root = place.bundle.root if place.bundle else settings.root
+    context = find_context(target, variables)
+    settings = context.settings
+    root = context.bundle.root if context.bundle else settings.root
     from lakeward.cli.workspace_on_demand import workspace_on_demand
 
     with (
-        redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams,
-        workspace_on_demand(settings, streams.to_stderr, place.bundle),
+        redirect_output() as streams,
+        workspace_on_demand(settings, streams.to_stderr, context.bundle),
     ):
         from lakeward import notebooks
         from lakeward.dbutils import Context, Environment

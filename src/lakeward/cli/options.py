@@ -10,6 +10,8 @@ from typing import Any, TypedDict
 
 import click
 
+from lakeward.workspace_connection import restore_variables
+
 Decorator = Callable[[Any], Any]
 
 
@@ -115,6 +117,13 @@ def be_cold(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         os.environ["LAKEWARD_COLD"] = "1"
 
 
+def set_variable(ctx: click.Context, name: str, value: str) -> None:
+    """Set a variable of the environment until the command ends."""
+    before = {name: os.environ.get(name)}
+    ctx.call_on_close(lambda: restore_variables(before))
+    os.environ[name] = value
+
+
 def keep_mounts(ctx: click.Context, _param: click.Parameter, value: Iterable[tuple[str, str]]) -> None:
     """Keep the mounts of the command line in LAKEWARD_MOUNTS until the command ends."""
     from lakeward.session import MOUNTS_VARIABLE, encode_mounts, read_mount, read_mounts
@@ -122,16 +131,7 @@ def keep_mounts(ctx: click.Context, _param: click.Parameter, value: Iterable[tup
     given = dict(read_mount(prefix, folder, Path.cwd(), "--mount") for prefix, folder in value)
     if not given:
         return
-    before = os.environ.get(MOUNTS_VARIABLE)
-
-    def restore() -> None:
-        if before is None:
-            os.environ.pop(MOUNTS_VARIABLE, None)
-        else:
-            os.environ[MOUNTS_VARIABLE] = before
-
-    ctx.call_on_close(restore)
-    os.environ[MOUNTS_VARIABLE] = encode_mounts({**dict(read_mounts(None, {})), **given})
+    set_variable(ctx, MOUNTS_VARIABLE, encode_mounts({**dict(read_mounts(None, {})), **given}))
 
 
 mount_option: Decorator = click.option(
@@ -151,17 +151,7 @@ def keep_runtime(ctx: click.Context, _param: click.Parameter, value: str | None)
 
     if value is None:
         return
-    name = profile(value).name
-    before = os.environ.get("LAKEWARD_PROFILE")
-
-    def restore() -> None:
-        if before is None:
-            os.environ.pop("LAKEWARD_PROFILE", None)
-        else:
-            os.environ["LAKEWARD_PROFILE"] = before
-
-    ctx.call_on_close(restore)
-    os.environ["LAKEWARD_PROFILE"] = name
+    set_variable(ctx, "LAKEWARD_PROFILE", profile(value).name)
 
 
 runtime_option: Decorator = click.option(

@@ -80,8 +80,9 @@ class Streams:
 
 
 @contextmanager
-def redirect_output(*, verbose: bool) -> Iterator[Streams]:
-    """Divert fd 1 and fd 2 for the time of the block; `verbose` lets Spark's own lines through."""
+def redirect_output() -> Iterator[Streams]:
+    """Divert fd 1 and fd 2 for the time of the block; LAKEWARD_VERBOSE lets Spark's own lines through."""
+    verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
     flush()
     real_out, real_err = os.dup(1), os.dup(2)
     reading, writing = os.pipe()

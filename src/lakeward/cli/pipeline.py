@@ -20,7 +20,6 @@ from lakeward.cli.options import (
     runtime_option,
     watch_option,
 )
-from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -54,11 +53,12 @@ def pipeline(
 ) -> int:
     """Run pipeline files: each PATH is a file, or a folder with all the sources below it."""
     from lakeward.cli import failures, next_steps
+    from lakeward.cli.command_context import require_path
     from lakeward.cli.execution import execute
     from lakeward.session import Settings
 
     for path in (*paths, *([root] if root else [])):
-        require(path)
+        require_path(path)
     settings = Settings.here(catalog=catalog, schema=schema)
     failures.state_folder.set(settings.state)
     name = state_name(paths, settings.root, f"{catalog}.{schema}")
@@ -92,26 +92,6 @@ def pipeline(
         report_of=None if flags["dry_run"] else name,
         watched=[name] if watch else None,
     )
-
-
-def require(path: Path) -> None:
-    """Raise `UsageError` for a path that does not exist; the message names where it was looked for."""
-    if not path.exists():
-        from lakeward.suggestions import close_matches
-
-        siblings = (
-            [each.name for each in path.absolute().parent.iterdir()]
-            if path.absolute().parent.is_dir()
-            else []
-        )
-        meant = close_matches(path.name, siblings)
-        raise UsageError(
-            "PATH_NOT_FOUND",
-            f"There is no file or folder {path} in {Path.cwd()}.",
-            next_step=f"Did you mean {' or '.join(str(path.parent / name) for name in meant)}?"
-            if meant
-            else None,
-        )
 
 
 def state_name(paths: Sequence[Path], root: Path, home: str) -> str:

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
-def first_pipeline(bundle: Bundle) -> str | None:
-    """Return the pipeline that stands first in the bundle."""
-    return next(iter(bundle.pipelines), None)
-
-
 def pipeline_key(bundle: Bundle, key: str) -> str | None:
     """Return the pipeline `key`, or the last one that the job `key` refreshes; None if it refreshes none."""
     keys = pipeline_keys(bundle, key)
@@ -34,7 +29,7 @@ def pipeline_keys(bundle: Bundle, key: str) -> list[str]:
 
 def prefix(bundle: Bundle, key: str | None, settings: Settings) -> str:
     """Return the prefix of names of pipeline `key` in `lakeward sql`; empty for the first pipeline."""
-    if key is None or key == first_pipeline(bundle):
+    if key is None or key == next(iter(bundle.pipelines), None):
         return ""
     catalog, schema = home_of_pipeline(bundle.pipelines[key], settings)
     return f"{catalog}.{schema}."

@@ -34,10 +34,10 @@ def report(
     earlier updates and events; that of a run its tasks with times, attempts, errors and logs. Columns with a
     mask, or with a tag such as `pii`, show no values. A file needs no network. Spark is not started.
     """
-    from lakeward.cli.command_context import here
+    from lakeward.cli.command_context import find_context
     from lakeward.cli.pipeline_reports import write_report, write_run_report
 
-    settings = here(target, variables).settings
+    settings = find_context(target, variables).settings
     if output is not None and subject is None:
         raise UsageError("USAGE", "--output needs the KEY of one pipeline or job, or a RUN.")
     pipelines = [subject] if subject else _names(settings.pipelines)

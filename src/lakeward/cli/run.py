@@ -65,12 +65,12 @@ def run(
     """
     from lakeward.bundle import FIELD_TYPE
     from lakeward.cli import next_steps, pipeline_lookup
-    from lakeward.cli.command_context import here, in_file, with_deployed_files
+    from lakeward.cli.command_context import find_context, in_file, with_deployed_files
 
     named = in_file(key, target, variables)
-    place, key = named or (here(target, variables, key=key), key)
-    bundle = place.the_bundle(key)
-    place = with_deployed_files(place)
+    context, key = named or (find_context(target, variables, key=key), key)
+    bundle = context.require_bundle(key)
+    context = with_deployed_files(context)
     for notice in bundle.notices:
         if notice.rule == FIELD_TYPE:  # the run does not have these values
             click.echo(str(notice), err=True)
@@ -86,7 +86,7 @@ def run(
             return jobs.run(
                 bundle,
                 key,
-                settings=place.settings,
+                settings=context.settings,
                 options=jobs.RunOptions(
                     parameters=parameters,
                     only=only,
@@ -105,7 +105,7 @@ def run(
             return jobs.run_pipeline(
                 bundle,
                 key,
-                settings=place.settings,
+                settings=context.settings,
                 selection=jobs.PipelineSelection(**flags),
                 continuous=continuous,
                 on_event=on_event,
@@ -115,7 +115,7 @@ def run(
         pipeline = pipeline_lookup.pipeline_key(bundle, key)
         return next_steps.after(
             result.datasets,
-            prefix=pipeline_lookup.prefix(bundle, pipeline, place.settings),
+            prefix=pipeline_lookup.prefix(bundle, pipeline, context.settings),
             target=None if named else bundle.target,
             events_of=pipeline,
         )
@@ -130,7 +130,7 @@ def run(
         work,
         as_json=as_json,
         next_commands=next_commands,
-        settings=place.settings,
+        settings=context.settings,
         stage=stage,
         report_of=None if flags["dry_run"] else pipeline_lookup.pipeline_key(bundle, key),
         job=key if is_job and not flags["dry_run"] else None,

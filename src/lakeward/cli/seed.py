@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from lakeward.cli.formatting import counted
 from lakeward.cli.options import bundle_options, verbose_option
 from lakeward.errors import UsageError
 
@@ -47,13 +47,13 @@ def seed(
     kind_of(rows_of)
     if schema_of is not None:
         require_ddl(schema_of)
-    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
-        from lakeward.cli.sql import opened, starting
+    with redirect_output() as streams:
+        from lakeward.cli.sql import open_session, startup_spinner
 
-        with starting(streams):
-            spark = opened(settings)
+        with startup_spinner(streams):
+            spark = open_session(settings)
         rows = seed_files(spark, table, rows_of, schema_of)
-        streams.out.write(f"{table}: {rows} row{'' if rows == 1 else 's'} from {rows_of}\n")
+        streams.out.write(f"{table}: {counted(rows, 'row')} from {rows_of}\n")
         streams.out.flush()
     return 0
 
@@ -74,7 +74,7 @@ def pull(name: str, limit: int, to: Path | None, warehouse: str | None, profile:
     rows = seeds.pull(
         seeds.client(profile), table, limit=limit, to=file, warehouse=warehouse, sleep=time.sleep
     )
-    click.echo(f"{file}: {rows} row{'' if rows == 1 else 's'} of {table}")
+    click.echo(f"{file}: {counted(rows, 'row')} of {table}")
     click.echo(
         f'  → lakeward seed {table} --from {file}, or "{table}" = "{file}" '
         "under [tool.lakeward.seeds] in pyproject.toml",
@@ -84,15 +84,11 @@ def pull(name: str, limit: int, to: Path | None, warehouse: str | None, profile:
 
 
 def _settings(target: str | None, variables: dict[str, str]) -> Settings:
-    from lakeward.cli.command_context import here, home_of_pipeline
-    from lakeward.cli.pipeline_lookup import first_pipeline
+    from lakeward.cli.command_context import find_context
 
-    place = here(target, variables)
-    first = first_pipeline(place.bundle) if place.bundle else None
-    if not (place.bundle and first):
-        return place.settings
-    catalog, schema = home_of_pipeline(place.bundle.pipelines[first], place.settings)
-    return place.settings.with_(catalog=catalog, schema=schema)
+    context = find_context(target, variables)
+    catalog, schema = context.default_schema
+    return context.settings.with_(catalog=catalog, schema=schema)
 
 
 def _table(name: str, settings: Settings) -> TableName:

@@ -61,19 +61,14 @@ def sql(
     It starts in the catalog of the target's first pipeline, and in its schema once that exists. `json` is one
     array of objects and `csv` follows RFC 4180, for each statement that returns rows.
     """
-    from lakeward.cli.command_context import here, home_of_pipeline
-    from lakeward.cli.pipeline_lookup import first_pipeline
+    from lakeward.cli.command_context import find_context
     from lakeward.sql import split
 
     refuse_arguments(ctx)
-    text = given(texts, file)
-    place = here(target, variables)
-    settings = place.settings
-    first = first_pipeline(place.bundle) if place.bundle else None
-    schema = None
-    if place.bundle and first:
-        catalog, schema = home_of_pipeline(place.bundle.pipelines[first], settings)
-        settings = settings.with_(catalog=catalog)
+    text = statement_text(texts, file)
+    context = find_context(target, variables)
+    catalog, schema = context.default_schema
+    settings = context.settings.with_(catalog=catalog)
     if text is None:
         return run_prompt(settings, form, schema)
     return run_all(split(text), settings, form, schema)
@@ -90,7 +85,7 @@ def refuse_arguments(ctx: click.Context) -> None:
     )
 
 
-def given(texts: tuple[str, ...], file: Path | None) -> str | None:
+def statement_text(texts: tuple[str, ...], file: Path | None) -> str | None:
     """Return the statements of the command line, the file or the pipe; None asks for a prompt."""
     if texts and file:
         raise UsageError("TWO_SOURCES", "Both -e and -f were given.", next_step="Give one of them.")
@@ -105,7 +100,7 @@ def given(texts: tuple[str, ...], file: Path | None) -> str | None:
     return None if sys.stdin.isatty() else sys.stdin.read()
 
 
-def run_all(statements: list[str], settings: Settings, form: str, schema: str | None = None) -> int:
+def run_all(statements: list[str], settings: Settings, form: str, schema: str) -> int:
     """Run the statements in order, beginning in `schema`, and stop at the first that fails; the exit code."""
     from lakeward.cli.output_streams import redirect_output
 
@@ -113,9 +108,9 @@ def run_all(statements: list[str], settings: Settings, form: str, schema: str | 
         raise UsageError(
             "NO_STATEMENT", "There is no SQL statement to run.", next_step='Try -e "select 1" or -f FILE.'
         )
-    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
-        with starting(streams):
-            spark = opened(settings, schema)
+    with redirect_output() as streams:
+        with startup_spinner(streams):
+            spark = open_session(settings, schema)
         for statement in statements:
             try:
                 run_one(spark, statement, form, streams)
@@ -137,7 +132,7 @@ def print_error(error: Exception, spark: SparkSession, settings: Settings, strea
     show_hint(message, settings, streams)
 
 
-def opened(settings: Settings, schema: str | None = None) -> SparkSession:
+def open_session(settings: Settings, schema: str | None = None) -> SparkSession:
     """Return the session on the target's lakehouse, in the schema of the settings or in `schema`.
 
     `schema` is not created: a CREATE SCHEMA of the user would fail, and code that lacks one would run.
@@ -150,7 +145,7 @@ def opened(settings: Settings, schema: str | None = None) -> SparkSession:
     return spark
 
 
-def starting(streams: Streams) -> AbstractContextManager[object]:
+def startup_spinner(streams: Streams) -> AbstractContextManager[object]:
     """Return a spinner on a terminal, nothing elsewhere: a query's stderr is for its errors."""
     if not streams.err.isatty() or os.environ.get("TERM") == "dumb":
         return nullcontext()
@@ -173,7 +168,7 @@ def run_one(spark: SparkSession, statement: str, form: str, streams: Streams) ->
     streams.out.flush()
 
 
-def run_prompt(settings: Settings, form: str, schema: str | None = None) -> int:
+def run_prompt(settings: Settings, form: str, schema: str) -> int:
     """Read statements and print their results until `exit` or Ctrl-D; the exit code.
 
     Ctrl-C leaves the statement that is being typed, or stops the one that runs.
@@ -182,8 +177,8 @@ def run_prompt(settings: Settings, form: str, schema: str | None = None) -> int:
     from lakeward.sql import split
 
     session = prompt_session(settings)
-    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams, starting(streams):
-        spark = opened(settings, schema)
+    with redirect_output() as streams, startup_spinner(streams):
+        spark = open_session(settings, schema)
     where = f"{settings.target} · {settings.catalog}.{spark.catalog.currentDatabase()}"
     print(f"{where} · statements end with ; · exit or Ctrl-D leaves")
     while True:
@@ -196,7 +191,7 @@ def run_prompt(settings: Settings, form: str, schema: str | None = None) -> int:
         if text.strip().lower() in _EXIT_COMMANDS:
             return 0
         for statement in split(text):
-            with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+            with redirect_output() as streams:
                 try:
                     run_one(spark, statement, form, streams)
                 except KeyboardInterrupt:

@@ -44,11 +44,11 @@ def workspace(
 
     Jobs and pipelines that are deployed to it run here, on the tables of the target.
     """
-    from lakeward.cli.command_context import here
+    from lakeward.cli.command_context import find_context
     from lakeward.workspace import connection_file, serve
 
-    place = here(target, variables)
-    file = connection_file(place.settings)
+    context = find_context(target, variables)
+    file = connection_file(context.settings)
 
     def ready(connection: Connection, starts: Sequence[ScheduledStart]) -> None:
         if as_json:
@@ -56,7 +56,7 @@ def workspace(
         else:
             # Only on a terminal, and once: a log would keep it.
             token = f"#token={connection.token}" if sys.stdout.isatty() else ""
-            click.echo(f"The workspace of target {place.settings.target} is at {connection.host}")
+            click.echo(f"The workspace of target {context.settings.target} is at {connection.host}")
             click.echo(f"  page       {connection.host}/{token}")
             click.echo(f"  clients    export DATABRICKS_HOST={connection.host} DATABRICKS_TOKEN=…")
             click.echo(f"  token      in {file}")
@@ -72,10 +72,10 @@ def workspace(
     before = os.umask(0o077)
     try:
         with suppress(KeyboardInterrupt):
-            serve(place.settings, port=port, with_schedules=with_schedules, ready=ready, warn=warn)
+            serve(context.settings, port=port, with_schedules=with_schedules, ready=ready, warn=warn)
     finally:
         os.umask(before)
-    click.echo(f"The workspace of target {place.settings.target} has ended; what is in it stays.", err=True)
+    click.echo(f"The workspace of target {context.settings.target} has ended; what is in it stays.", err=True)
     return 0
 
 
