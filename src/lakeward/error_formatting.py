@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from lakeward.errors import LakewardError
 from lakeward.session import condition_of, message_of
+
+_SQL_POSITION = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,16 @@ def describe_error(error: BaseException) -> ErrorDescription:
     condition = condition_of(error)
     text = message_of(error)
     return ErrorDescription(condition, text.removeprefix(f"[{condition}] ") if condition else text, name)
+
+
+def sql_position(text: str) -> tuple[int, int] | None:
+    """Return line and column, both from 1, of the first place in a statement that an error of Spark names.
+
+    >>> sql_position("[TABLE_OR_VIEW_NOT_FOUND] … line 2 pos 14;"), sql_position("(line 1, position 9)")
+    ((2, 15), (1, 9))
+    """
+    found = _SQL_POSITION.search(text)
+    if found is None:
+        return None
+    # Spark counts columns from 0 where it writes `pos`, and from 1 where it writes `position`.
+    return int(found[1]), int(found[2]) + ("position" not in found[0])

@@ -14,7 +14,7 @@ from lakeward.bundle import findings, load, load_jobs
 from lakeward.check import check
 from lakeward.errors import LakewardError
 from lakeward.jobs import PipelineSelection, RunOptions, run, sources
-from lakeward.notebooks import included, inclusion
+from lakeward.notebooks import find_run_notebook, parse_run_line
 from lakeward.session import Settings, find_platform_file
 
 NOTEBOOK = "# Databricks notebook source\nprint(1)\n"
@@ -69,7 +69,10 @@ def _by_folder_glob(root: Path, path: str) -> None:
 
 def _by_run(root: Path, path: str) -> None:
     settings = Settings.here(root, environ={})
-    assert included(inclusion(path), root / "other", root, (), settings=settings) == root / "etl" / "load.py"
+    assert (
+        find_run_notebook(parse_run_line(path), root / "other", root, (), settings=settings)
+        == root / "etl" / "load.py"
+    )
 
 
 def _by_validate(root: Path, path: str) -> None:

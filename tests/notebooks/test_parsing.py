@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.errors import ConfigurationError
-from lakeward.notebooks import Compiler, inclusion, line_magics, parse
+from lakeward.notebooks import Compiler, line_magics, parse, parse_run_line
 from lakeward.notebooks.loader import find_notebook, load_notebook
 from lakeward.notebooks.packages import requirement_lines
 
@@ -123,7 +123,7 @@ def test_the_path_of_run_may_be_on_the_next_line(suffix: str, run: str, path: st
         text = json.dumps({"cells": [{"cell_type": "code", "source": text}], "metadata": {}, "nbformat": 4})
     (cell,) = cells(text, suffix)
     assert cell[1] == "run"
-    assert inclusion(cell[2]) == inclusion(path)
+    assert parse_run_line(cell[2]) == parse_run_line(path)
 
 
 @pytest.mark.parametrize(("text", "suffix"), [("x = 1", ".py"), ("select 1", ".sql"), (PYTHON, ".sql")])
@@ -174,8 +174,8 @@ def test_the_last_expression_is_a_value_and_futures_hold_for_later_cells() -> No
 
 
 def test_run_names_a_notebook_with_arguments_with_or_without_its_extension(tmp_path: Path) -> None:
-    run = inclusion('./set up/a $mode="x y" $n=1')
-    assert inclusion('"./set up/a" $mode="x y"').arguments == {"mode": "x y"}
+    run = parse_run_line('./set up/a $mode="x y" $n=1')
+    assert parse_run_line('"./set up/a" $mode="x y"').arguments == {"mode": "x y"}
     assert run.arguments["n"] == "1"
     (tmp_path / "b.py").write_text("")
     assert find_notebook("./b", tmp_path) == (tmp_path / "b.py").resolve()

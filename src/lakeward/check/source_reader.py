@@ -69,11 +69,11 @@ def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
 def _included(file: SourceFile, scanner: Scanner) -> None:
     """Emit each `%run` whose notebook is neither in the repository nor mapped."""
     from lakeward.errors import LakewardError
-    from lakeward.notebooks import SUFFIXES, inclusion
+    from lakeward.notebooks import SUFFIXES, parse_run_line
     from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 
     for text, line, column, cell in scanner.inclusions:
-        path = inclusion(text.strip().removeprefix("%run")).path
+        path = parse_run_line(text.strip().removeprefix("%run")).path
         if not is_platform_path(path):
             if path and not any((file.path.parent / f"{path}{end}").is_file() for end in ("", *SUFFIXES)):
                 scanner.cell = cell

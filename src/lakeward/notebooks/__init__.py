@@ -13,7 +13,7 @@ from lakeward.notebooks.notebook_environment import install_commands
 from lakeward.notebooks.packages import install_packages, missing_package_files, notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiled, Compiler
 from lakeward.notebooks.recorder import CellRecord
-from lakeward.notebooks.run_magic import Inclusion, included, inclusion
+from lakeward.notebooks.run_magic import RunLine, find_run_notebook, parse_run_line
 from lakeward.notebooks.runner import run
 from lakeward.notebooks.source_format import PYTHON_MARK, SQL_MARK, has_separators, parse_export
 from lakeward.notebooks.sql_cells import statements_of
@@ -29,13 +29,12 @@ __all__ = [
     "CellRecord",
     "Compiled",
     "Compiler",
-    "Inclusion",
     "LineMagic",
     "Notebook",
     "NotebookRun",
+    "RunLine",
+    "find_run_notebook",
     "has_separators",
-    "included",
-    "inclusion",
     "install_commands",
     "install_packages",
     "line_magics",
@@ -45,6 +44,7 @@ __all__ = [
     "parse",
     "parse_export",
     "parse_ipynb",
+    "parse_run_line",
     "pip_commands",
     "python_text",
     "restart",

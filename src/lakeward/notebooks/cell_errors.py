@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import linecache
-import re
 import shlex
 import traceback
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from lakeward.error_formatting import describe_error
+from lakeward.error_formatting import describe_error, sql_position
 from lakeward.python_grammar import newer_python_hint
 from lakeward.user_code import is_user_file
-
-_LINE = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,8 @@ def explain_error(
     if frames:
         place = f"{frames[-1].filename}:{frames[-1].lineno}"
     else:
-        position = _LINE.search(str(error))
-        place = f"{file}:{position[1]}" if position else f"{file}:{line}"
+        position = sql_position(str(error))
+        place = f"{file}:{position[0]}" if position else f"{file}:{line}"
     trace = tuple(
         linecache.getline(frame.filename, frame.lineno or 0).rstrip("\n")
         or f"{frame.filename}:{frame.lineno}"

@@ -32,7 +32,7 @@ _APPEND = ("-a", "--append")
 _FLAGS = dict.fromkeys(("-r", "-R", "--recurse", "--recursive"), "recurse")
 
 
-class Here(Protocol):
+class MagicContext(Protocol):
     """The part of a notebook run that magics use."""
 
     folder: Path
@@ -57,34 +57,37 @@ class Here(Protocol):
         """Show a value."""
 
 
-Magic = Callable[[Here, str, int], Any]
+Magic = Callable[[MagicContext, str, int], Any]
 
 
-def _run(here: Here, text: str, _: int) -> None:
+def _run(context: MagicContext, text: str, _: int) -> None:
     """Run the cells of another notebook in this namespace; `$a="…"` gives its widgets values."""
-    here.include(text)
+    context.include(text)
 
 
-def _sql(here: Here, text: str, line: int) -> None:
+def _sql(context: MagicContext, text: str, line: int) -> None:
     """Run statements; the last result is displayed and assigned to `_sqldf`."""
-    here.sql(text, line)
+    context.sql(text, line)
 
 
-def _pip(here: Here, text: str, _: int) -> None:
+def _pip(context: MagicContext, text: str, _: int) -> None:
     """Install packages for this run on top of lakeward's environment; ignore other commands."""
     unknown = install_packages(
-        text, here.folder, local=lambda path: str(here.environment.paths.local(path)), names=here.namespace
+        text,
+        context.folder,
+        local=lambda path: str(context.environment.paths.local(path)),
+        names=context.namespace,
     )
     for line in unknown:
         print(f"%pip {line} has no effect here.")
 
 
-def _fs(here: Here, text: str, _: int) -> None:
+def _fs(context: MagicContext, text: str, _: int) -> None:
     """Run a command of `dbutils.fs`."""
     words = shlex.split(text)
     if not words:
         return
-    fs = here.namespace["dbutils"].fs
+    fs = context.namespace["dbutils"].fs
     function = getattr(fs, words[0], None)
     if function is None or words[0].startswith("_"):
         raise NotebookError("MAGIC_NOT_SUPPORTED", f"%fs has no command `{words[0]}`.")
@@ -108,7 +111,7 @@ def _fs(here: Here, text: str, _: int) -> None:
     if isinstance(result, str):
         print(result)
     elif result is not None:
-        here.display(result)
+        context.display(result)
 
 
 def _value(word: Any, default: Any) -> Any:
@@ -151,25 +154,25 @@ def _pip_command(line: str) -> str | None:
     return shlex.join(words[1:])
 
 
-def _sh(here: Here, text: str, line: int) -> None:
+def _sh(context: MagicContext, text: str, line: int) -> None:
     """Run shell commands in the notebook's folder, if `--allow-sh` is set; `pip install` alone is `%pip`."""
     packages = pip_commands(text)
     if packages is not None:
-        _pip(here, packages, line)
+        _pip(context, packages, line)
         return
-    done = _shell(here, text)
+    done = _shell(context, text)
     print(done.stdout, end="")
     if done.returncode and "-e" in text.split()[:1]:
         raise NotebookError("SHELL_FAILED", f"The shell commands ended with exit code {done.returncode}.")
 
 
-def _sx(here: Here, text: str, _: int) -> list[str]:
+def _sx(context: MagicContext, text: str, _: int) -> list[str]:
     """Return the lines that a shell command prints, for `lines = !command`."""
-    return _shell(here, text).stdout.splitlines()
+    return _shell(context, text).stdout.splitlines()
 
 
-def _shell(here: Here, text: str) -> subprocess.CompletedProcess[str]:
-    if not here.allow_shell:
+def _shell(context: MagicContext, text: str) -> subprocess.CompletedProcess[str]:
+    if not context.allow_shell:
         raise NotebookError(
             "SHELL_NOT_ALLOWED",
             "The notebook runs shell commands (%sh), which is off.",
@@ -178,7 +181,7 @@ def _shell(here: Here, text: str) -> subprocess.CompletedProcess[str]:
     script = "\n".join(line for line in text.splitlines() if line.strip() != "-e")
     return subprocess.run(
         ["bash", "-c", script],
-        cwd=here.folder,
+        cwd=context.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -186,7 +189,7 @@ def _shell(here: Here, text: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _env(_here: Here, text: str, _: int) -> None:
+def _env(_context: MagicContext, text: str, _: int) -> None:
     """Print or set an environment variable."""
     separator = "=" if "=" in text else " "
     name, sign, value = text.strip().partition(separator)
@@ -196,9 +199,9 @@ def _env(_here: Here, text: str, _: int) -> None:
         print(os.environ.get(name.strip(), ""))
 
 
-def _python(here: Here, text: str, _: int) -> None:
+def _python(context: MagicContext, text: str, _: int) -> None:
     """Run the Python code of the line."""
-    exec(compile(text.strip(), "<magic>", "exec"), here.namespace)  # noqa: S102  # the user's own line
+    exec(compile(text.strip(), "<magic>", "exec"), context.namespace)  # noqa: S102  # the user's own line
 
 
 @dataclass(frozen=True)
@@ -220,49 +223,49 @@ class CapturedOutput:
         return self.stdout
 
 
-def _capture(here: Here, text: str, line: int) -> None:
+def _capture(context: MagicContext, text: str, line: int) -> None:
     """Run the cell's other lines; what they print goes to the variable that is named, or nowhere."""
     words, _, code = text.partition("\n")
     stdout = nullcontext() if "--no-stdout" in words else redirect_stdout(io.StringIO())
     stderr = nullcontext() if "--no-stderr" in words else redirect_stderr(io.StringIO())
     with stdout as printed, stderr as reported:
-        _python(here, code, line)
+        _python(context, code, line)
     for name in (word for word in words.split() if not word.startswith("-")):
         texts = [each.getvalue() if each else "" for each in (printed, reported)]
-        here.namespace[name] = CapturedOutput(*texts)
+        context.namespace[name] = CapturedOutput(*texts)
 
 
-def _restart(here: Here, _text: str, _: int) -> None:
+def _restart(context: MagicContext, _text: str, _: int) -> None:
     """Clear the notebook's names and reload packages of `%pip`."""
-    here.restart()
+    context.restart()
 
 
-def _ls(_here: Here, text: str, _: int) -> None:
+def _ls(_context: MagicContext, text: str, _: int) -> None:
     """Print the names in a folder."""
     print("\n".join(sorted(entry.name for entry in Path(text.strip() or ".").iterdir())))
 
 
-def _pwd(_here: Here, _text: str, _: int) -> str:
+def _pwd(_context: MagicContext, _text: str, _: int) -> str:
     """Return the current folder."""
     return str(Path.cwd())
 
 
-def _cd(_here: Here, text: str, _: int) -> None:
+def _cd(_context: MagicContext, text: str, _: int) -> None:
     """Change the current folder for the rest of the run and print it."""
     os.chdir(Path(text.strip().strip("'\"") or "~").expanduser())
     print(Path.cwd())
 
 
-def _who(here: Here, _text: str, _: int) -> None:
+def _who(context: MagicContext, _text: str, _: int) -> None:
     """Print the names that the notebook has defined."""
-    given = here.first_names
+    given = context.first_names
     names = [
-        name for name, value in here.namespace.items() if name[0] != "_" and value is not given.get(name)
+        name for name, value in context.namespace.items() if name[0] != "_" and value is not given.get(name)
     ]
     print("  ".join(sorted(names)) or "No variable is defined.")
 
 
-def _writefile(_here: Here, text: str, _: int) -> None:
+def _writefile(_context: MagicContext, text: str, _: int) -> None:
     """Write the cell's other lines to a file; `-a` appends."""
     first, *lines = text.removesuffix("\n").split("\n")
     words = shlex.split(first)
@@ -277,11 +280,11 @@ def _writefile(_here: Here, text: str, _: int) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _nothing(_here: Here, _text: str, _: int) -> None:
+def _nothing(_context: MagicContext, _text: str, _: int) -> None:
     """Do nothing: the magic has no local effect."""
 
 
-def _environment(_here: Here, _text: str, _: int) -> None:
+def _environment(_context: MagicContext, _text: str, _: int) -> None:
     """Hold the notebook's environment, whose packages were installed before the first cell."""
 
 

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Inclusion:
+class RunLine:
     """The path and `$a="…"` arguments of a `%run` line."""
 
     path: str
     arguments: dict[str, str] = field(default_factory=dict)
 
 
-def inclusion(text: str) -> Inclusion:
+def parse_run_line(text: str) -> RunLine:
     """Parse the text after `%run`.
 
-    >>> inclusion('"./a b" $x="1" $y=2')
-    Inclusion(path='./a b', arguments={'x': '1', 'y': '2'})
+    >>> parse_run_line('"./a b" $x="1" $y=2')
+    RunLine(path='./a b', arguments={'x': '1', 'y': '2'})
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     try:
@@ -40,11 +40,11 @@ def inclusion(text: str) -> Inclusion:
         name, _, value = word.lstrip("$").partition("=")
         if name:
             arguments[name] = value
-    return Inclusion(words[0] if words else "", arguments)
+    return RunLine(words[0] if words else "", arguments)
 
 
-def included(
-    line: Inclusion,
+def find_run_notebook(
+    line: RunLine,
     folder: Path,
     root: Path | None,
     running: Collection[Path],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from lakeward.notebooks.packages import notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiler
 from lakeward.notebooks.recorder import TEXT, CellRecord, Recorder
 from lakeward.notebooks.representations import plain
-from lakeward.notebooks.run_magic import included, inclusion
+from lakeward.notebooks.run_magic import find_run_notebook, parse_run_line
 from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.notebooks.time_limit import call_with_limit
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
@@ -70,31 +70,44 @@ def run(
         ConfigurationError: `path` is not a notebook.
     """
     file, notebook = load_notebook(path)
-    one = _Run(file, notebook, spark, environment, dict(parameters or {}))
-    one.root, one.allow_shell, one.on_cell, one.on_wait = root, allow_shell, on_cell, on_wait
-    one.imports = [file.parent, *([root] if root else []), *further]
-    return one.run()
+    options = _RunOptions(
+        dict(parameters or {}),
+        root,
+        [file.parent, *([root] if root else []), *further],
+        allow_shell,
+        on_cell,
+        on_wait,
+    )
+    return _Run(file, notebook, spark, environment, options).run()
 
 
-class _Run:
+@dataclass(frozen=True)
+class _RunOptions:
+    """The arguments of `run`; `imports` are all folders that modules are imported from."""
+
+    parameters: dict[str, str]
     root: Path | None
+    imports: list[Path]
     allow_shell: bool
     on_cell: Callable[[CellRecord, int], None] | None
     on_wait: Callable[[Sequence[str]], None] | None
-    imports: list[Path]
 
+
+class _Run:
     def __init__(
         self,
         file: Path,
         notebook: Notebook,
         spark: SparkSession,
         environment: Environment,
-        parameters: dict[str, str],
+        options: _RunOptions,
     ) -> None:
         self.file, self.notebook, self.spark, self.folder = file, notebook, spark, file.parent
+        self.root, self.imports, self.allow_shell = options.root, options.imports, options.allow_shell
+        self.on_cell, self.on_wait = options.on_cell, options.on_wait
         self.environment = replace(
             environment.in_notebook(file),
-            arguments=parameters,
+            arguments=options.parameters,
             widgets={},
             run_notebook=self._child,
             restart_python=self.restart,
@@ -219,9 +232,11 @@ class _Run:
 
     def include(self, text: str) -> None:
         """Run the cells of another notebook (`%run`), with its arguments as widget values."""
-        requested = inclusion(text)
+        requested = parse_run_line(text)
         file, notebook = load_notebook(
-            included(requested, self.folder, self.root, self.open, settings=self.environment.settings())
+            find_run_notebook(
+                requested, self.folder, self.root, self.open, settings=self.environment.settings()
+            )
         )
         outer, arguments = self.folder, self.environment.arguments
         self.open.append(file)

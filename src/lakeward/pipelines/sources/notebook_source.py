@@ -16,10 +16,10 @@ from lakeward.notebooks import (
     Cell,
     Compiler,
     Notebook,
-    included,
-    inclusion,
+    find_run_notebook,
     install_packages,
     parse,
+    parse_run_line,
 )
 from lakeward.pipelines.sql.declarations import SqlFile
 
@@ -95,9 +95,9 @@ class _CellRunner:
             log.warning("%s: %%pip %s has no effect here.", where, line)
 
     def _include(self, text: str, source: Path, where: str) -> None:
-        requested = inclusion(text)
+        requested = parse_run_line(text)
         with _errors_at(where):
-            found = included(requested, source.parent, self.root, self.open)
+            found = find_run_notebook(requested, source.parent, self.root, self.open)
         notebook = parse(found.read_bytes(), found.suffix)
         if notebook is None:
             raise PipelineError(

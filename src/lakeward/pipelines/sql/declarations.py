@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lakeward.error_formatting import sql_position
 from lakeward.errors import PipelineError
 from lakeward.pipelines.api.modules import catalog_view
 from lakeward.pipelines.api.registry import duplicate_expectations
@@ -42,7 +42,6 @@ from lakeward.pipelines.sql.statements import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-_SPARK_POSITION = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
 
 
 def call_at(statement_source: SourceStatement, call: Callable[[], Any]) -> Any:
@@ -79,11 +78,9 @@ def _with_position(statement_source: SourceStatement, call: Callable[[], Any]) -
         try:
             return call()
         except Exception as error:
-            position = _SPARK_POSITION.search(str(error))
+            position = sql_position(str(error))
             if position is not None:
-                line, column = int(position[1]), int(position[2])
-                # Spark counts positions from 0 in some errors and from 1 in others.
-                column += "position" not in position[0]
+                line, column = position
                 error.__dict__.setdefault("user_location", f"{statement_source.file}:{line}:{column}")
             raise
 
