@@ -35,10 +35,10 @@ order, in one namespace, on the target's lakehouse. A `notebook_task` of a job d
   `checkpointLocation`, `trigger`) that is stopped at the end of the run. The run waits for all other streams
   that it has started.
 - **IPython** is there as on Databricks: `IPython.get_ipython()` is the shell of the notebook, and
-`IPython.display` has `display`, `HTML`, `Markdown`, `Latex`, `SVG`, `JSON`, `Javascript`, `Image`, `IFrame`,
-`Code`, `clear_output` and `update_display`. The installed IPython is used if there is one, else these names
-are served. Objects with the display methods of IPython (`_repr_html_`, `_repr_png_` …) are shown by them.
-
+  `IPython.display` has `display`, `HTML`, `Markdown`, `Latex`, `SVG`, `JSON`, `Javascript`, `Image`,
+  `IFrame`, `Code`, `clear_output` and `update_display`. The installed IPython is used if there is one, else
+  these names are served. Objects with the display methods of IPython (`_repr_html_`, `_repr_png_` …) are
+  shown by them.
 - **Secrets** that the run has read are replaced by `[REDACTED]` in sources, outputs and errors of both files,
   plain or escaped (HTML, JSON, `repr`, URL). Only the owner can read the files (mode 600).
 - **Scala and R** notebooks are refused (`NOTEBOOK_INVALID`).
