@@ -67,6 +67,26 @@ def test_what_is_refused_is_refused_by_name(row: Function, parameter: Parameter)
     call(row, parameter, parameter.default)
 
 
+CONVERTED = [
+    (row, parameter)
+    for row in BOUND
+    for parameter in row.parameters
+    if parameter.convert is not Parameter("x").convert and parameter.name != "path"
+]
+
+
+@pytest.mark.parametrize(("row", "parameter"), CONVERTED, ids=lambda each: each.name)
+def test_a_value_of_the_wrong_type_is_named_with_its_function_and_parameter(
+    row: Function, parameter: Parameter
+) -> None:
+    """The conversion is declared with the parameter, so it holds in every function that has it."""
+    with pytest.raises(
+        (TypeError, PipelineError), match=rf"^{row.name}\({parameter.name}=…\)|INVALID_REFRESH"
+    ):
+        call(row, parameter, [1])
+    assert parameter.convert("f(x=…)", None) in ({}, (), None, "auto")
+
+
 def test_a_format_is_delta_in_any_case() -> None:
     parameter = function("table").parameter("format")  # type: ignore[union-attr]
     assert not parameter.is_given("DELTA") and parameter.is_given("parquet")

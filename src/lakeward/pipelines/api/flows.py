@@ -17,7 +17,6 @@ from lakeward.pipelines.api.signatures import (
     is_unit_test,
     read_unit_test_table,
     replace_spec,
-    spark_conf_option,
 )
 from lakeward.pipelines.autocdc.snapshots import DELETED_COLUMN, VERSION_COLUMN
 from lakeward.pipelines.graph.elements import ChangeArgs, Flow, OutputMode, SourceCodeLocation
@@ -141,7 +140,7 @@ def _flow_decorator(
     registry: GraphRegistry, decorator: str, mode: OutputMode, values: Arguments
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     target, name, depends_on = values["target"], values["name"], values.get("depends_on")
-    settings, once = spark_conf_option(decorator, values["spark_conf"]), bool(values.get("once"))
+    settings, once = values["spark_conf"], bool(values.get("once"))
     replaces = replace_spec(decorator, values) if "replace_using" in values else None
     waits = (depends_on,) if isinstance(depends_on, str) else tuple(depends_on or ())
 
@@ -193,7 +192,7 @@ def create_auto_cdc_flow(registry: GraphRegistry, values: Arguments) -> None:
             feed,
             location,
             once,
-            spark_conf_option("create_auto_cdc_flow", values["spark_conf"]),
+            values["spark_conf"],
             change_args=change_args,
         )
     )
@@ -223,7 +222,7 @@ def create_auto_cdc_from_snapshot_flow(registry: GraphRegistry, values: Argument
             lambda: None,
             location,
             bool(values["once"]),
-            spark_conf_option(what, values["spark_conf"]),
+            values["spark_conf"],
             change_args=_change_args({**values, **feed}, location),
             snapshot_source=source,
         )

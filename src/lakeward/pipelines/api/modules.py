@@ -32,8 +32,6 @@ from lakeward.pipelines.api.signatures import (
     inline_expectations,
     replace_spec,
     require_registry,
-    spark_conf_option,
-    string_mapping,
     table_options,
 )
 from lakeward.pipelines.graph.elements import (
@@ -93,7 +91,6 @@ def catalog_view(
 def create_streaming_table(registry: GraphRegistry, values: Arguments) -> None:
     """Declare a streaming table for flows; its expectations apply to each of them."""
     what, name, location = "create_streaming_table", values["name"], calling_location()
-    spark_conf_option(what, values["spark_conf"])
     options, expectations = table_options(what, values), inline_expectations(values)
     registry.key(name, short=False)
     registry.declarations.append(
@@ -136,7 +133,7 @@ def create_table(query_function: UserFunction | str | None = None, **options: An
 
 def _dataset_decorator(registry: GraphRegistry, decorator: str, kind: DatasetType, values: Arguments) -> Any:
     function, name = values["query_function"], values["name"]
-    options, spark_conf = table_options(decorator, values), spark_conf_option(decorator, values["spark_conf"])
+    options, spark_conf = table_options(decorator, values), values["spark_conf"]
     replaces = replace_spec(decorator, values) if "replace_using" in values else None
     if name is not None and not isinstance(name, str):
         raise TypeError(f"{decorator}(name=…) takes a str, not {type(name).__name__}")
@@ -218,7 +215,7 @@ def create_sink(registry: GraphRegistry, values: Arguments) -> None:
     name, given = values["name"], values["format"]
     if not isinstance(given, str):
         raise TypeError(f"create_sink(format=…) takes a str, not {type(given).__name__}")
-    sink = Sink(given, string_mapping("create_sink", "options", values["options"]))
+    sink = Sink(given, values["options"])
     _declare_sink(registry, name, sink, calling_location())
 
 

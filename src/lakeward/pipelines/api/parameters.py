@@ -1,14 +1,19 @@
-"""Every function of the pipeline API with its parameters and their support.
+"""Every function of the pipeline API with its parameters, their support and the conversion of their values.
 
-This table is the single source: the functions bind, warn and refuse by it, the modules that user files import
-take their names from it, and `lakeward check` and the documentation read it."""
+This table is the single source: functions bind, convert, warn and refuse by it, the modules that user files
+import take their names from it, and `lakeward check` and the documentation read it."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.graph.elements import RefreshPolicy
 
 MODULES = ("pyspark.pipelines", "dlt")
 """The modules that serve the API; both have the same objects (SDP-1.2)."""
@@ -20,7 +25,8 @@ Role = Literal["query", "target", "flow", "rule", "read", "other"]
 class Parameter:
     """One parameter. `verdict`: supported; accepted (no effect here, one warning); refused.
 
-    `note` explains the verdict. A refused parameter may be passed with its `default`.
+    `note` explains the verdict. A refused parameter may be passed with its `default`. `convert` returns the
+    value that the function gets, None included; it takes the call, as `table(path=…)`, for its errors.
     """
 
     name: str
@@ -28,6 +34,7 @@ class Parameter:
     verdict: Verdict = "supported"
     note: str = ""
     required: bool = False
+    convert: Callable[[str, Any], Any] = lambda _call, given: given
 
     def is_given(self, value: Any) -> bool:
         """Return whether `value` requests something: None, False and the default (in any case) do not."""
@@ -76,34 +83,87 @@ class Function:
         )
 
 
+def to_strings(call: str, given: Any) -> dict[str, str]:
+    """Convert a dictionary to strings; Booleans as Spark reads them. Raises TypeError."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{call} takes a dict, not {type(given).__name__}")
+    return {
+        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in given.items()
+    }
+
+
+def _to_path(_call: str, given: Any) -> str | None:
+    return None if given is None else str(given)
+
+
+def _to_columns(call: str, given: Any) -> tuple[str, ...]:
+    """Return the names of columns, of which one may be given alone. Raises TypeError."""
+    if given is None:
+        return ()
+    columns = (given,) if isinstance(given, str) else tuple(given)
+    for column in columns:
+        if not isinstance(column, str):
+            raise TypeError(f"{call} takes column names, not {type(column).__name__}")
+    return columns
+
+
+_ROW_FILTER = re.compile(r"\s*(WITH\s+)?ROW\s+FILTER\b", re.IGNORECASE)
+
+
+def _to_row_filter(call: str, given: Any) -> str | None:
+    """Strip `[WITH] ROW FILTER` from a row filter. Raises TypeError."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise TypeError(f"{call} takes a str, not {type(given).__name__}")
+    return _ROW_FILTER.sub("", given).strip()
+
+
+def _to_refresh_policy(call: str, given: Any) -> RefreshPolicy:
+    """Return the refresh policy, in any case and with blanks for underscores. Raises PipelineError."""
+    policy = "auto" if given is None else "_".join(str(given).lower().split())
+    for known in get_args(RefreshPolicy):
+        if policy == known:
+            return known  # type: ignore[no-any-return]  # one of the literals
+    raise PipelineError(
+        "INVALID_REFRESH_POLICY",
+        f"{call} was given {given!r}.",
+        next_step="Choose auto, incremental, incremental_strict or full.",
+    )
+
+
 _QUERY = Parameter("query_function")
 _NAME = Parameter("name")
 _COMMENT = Parameter("comment")
-_CONF = Parameter("spark_conf")
+_CONF = Parameter("spark_conf", convert=to_strings)
 _EXPECT_ALL = tuple(Parameter(name) for name in ("expect_all", "expect_all_or_drop", "expect_all_or_fail"))
 _STORAGE = (
-    Parameter("table_properties"),
-    Parameter("path"),
-    Parameter("partition_cols"),
+    Parameter("table_properties", convert=to_strings),
+    Parameter("path", convert=_to_path),
+    Parameter("partition_cols", convert=_to_columns),
     Parameter(
         "cluster_by_auto",
         False,
         "accepted",
         "clustering columns are never chosen by themselves; name them with cluster_by",
     ),
-    Parameter("cluster_by"),
+    Parameter("cluster_by", convert=_to_columns),
     Parameter("schema"),
-    Parameter("row_filter"),
+    Parameter("row_filter", convert=_to_row_filter),
     Parameter("private"),
     Parameter("format", "delta", "refused", "datasets are Delta tables; leave format out"),
 )
 _TEMPORARY = Parameter("temporary", note="an older spelling of private")
-_REPLACE = tuple(Parameter(name) for name in ("replace_using", "sequence_by", "replace_where"))
+_REPLACE_USING = Parameter("replace_using", convert=_to_columns)
+_REPLACE = (_REPLACE_USING, Parameter("sequence_by"), Parameter("replace_where"))
 _TABLE = (_QUERY, _NAME, _COMMENT, _CONF, *_STORAGE, _TEMPORARY, *_REPLACE)
 _STREAMING_TABLE = (
     Parameter("name", required=True),
     _COMMENT,
-    Parameter("spark_conf", None, "accepted", "settings are the flows'; give them to append_flow"),
+    replace(_CONF, verdict="accepted", note="settings are the flows'; give them to append_flow"),
     *(parameter for parameter in _STORAGE if parameter.name in ("table_properties", "path")),
     *(parameter for parameter in _STORAGE if parameter.name in ("partition_cols", "schema")),
     *_EXPECT_ALL,
@@ -157,7 +217,11 @@ FUNCTIONS: tuple[Function, ...] = (
         "materialized_view",
         (
             *(_QUERY, _NAME, _COMMENT, _CONF, *_STORAGE, _TEMPORARY),
-            Parameter("refresh_policy", note="auto, incremental, incremental_strict or full"),
+            Parameter(
+                "refresh_policy",
+                note="auto, incremental, incremental_strict or full",
+                convert=_to_refresh_policy,
+            ),
         ),
         1,
         role="query",
@@ -200,7 +264,11 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function(
         "create_sink",
-        (Parameter("name", required=True), Parameter("format", required=True), Parameter("options")),
+        (
+            Parameter("name", required=True),
+            Parameter("format", required=True),
+            Parameter("options", convert=to_strings),
+        ),
         3,
     ),
     Function("foreach_batch_sink", (Parameter("batch_handler"), _NAME), 1),
@@ -208,7 +276,9 @@ FUNCTIONS: tuple[Function, ...] = (
     Function(
         "replace_flow",
         (
-            *(Parameter(name, required=True) for name in ("target", "replace_using", "sequence_by")),
+            Parameter("target", required=True),
+            replace(_REPLACE_USING, required=True),
+            Parameter("sequence_by", required=True),
             _NAME,
             Parameter("comment", note="a flow is shown nowhere with a comment"),
             _CONF,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.api.parameters import Function, function
@@ -16,7 +15,6 @@ from lakeward.pipelines.api.registry import GraphRegistry, PendingDataset, activ
 from lakeward.pipelines.graph.elements import (
     DefaultSchema,
     Expectation,
-    RefreshPolicy,
     ReplaceSpec,
     SourceCodeLocation,
     TableOptions,
@@ -168,7 +166,7 @@ def api_function(implementation: Callable[[GraphRegistry, Arguments], Any]) -> C
     """Return the public function for `implementation`, as declared in the table of parameters.
 
     It raises PipelineError outside of a pipeline and for refused parameters, and TypeError for unknown
-    ones; it warns once about each parameter without effect.
+    ones and wrong values; it warns once about each parameter without effect.
     """
     row = function(implementation.__name__)
     assert row is not None, f"{implementation.__name__} is not in the table"
@@ -182,32 +180,28 @@ def api_function(implementation: Callable[[GraphRegistry, Arguments], Any]) -> C
         except TypeError as error:
             raise TypeError(f"{row.name}(): {error}") from None
         bound.apply_defaults()
-        _check_arguments(registry, row, bound.arguments)
-        return implementation(registry, bound.arguments)
+        return implementation(registry, _checked_arguments(registry, row, bound.arguments))
 
     public.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` and editors ask for
     return public
 
 
-def _check_arguments(registry: GraphRegistry, row: Function, values: Arguments) -> None:
+def _checked_arguments(registry: GraphRegistry, row: Function, values: Arguments) -> Arguments:
+    """Return the converted values; refuse and warn by the verdicts of the parameters."""
+    checked = {}
     for parameter in row.parameters:
-        value = values[parameter.name]
-        if parameter.verdict == "supported" or not parameter.is_given(value):
-            continue
-        shown = f"{row.name}({parameter.name}=…)"
-        if parameter.verdict == "refused":
-            raise PipelineError("NOT_SUPPORTED", f"{shown} is refused: {parameter.note}.")
-        registry.warn(parameter.name, f"{shown} has no effect here: {parameter.note}.")
-
-
-_ROW_FILTER = re.compile(r"\s*(WITH\s+)?ROW\s+FILTER\b", re.IGNORECASE)
+        value, call = values[parameter.name], f"{row.name}({parameter.name}=…)"
+        if parameter.verdict != "supported" and parameter.is_given(value):
+            if parameter.verdict == "refused":
+                raise PipelineError("NOT_SUPPORTED", f"{call} is refused: {parameter.note}.")
+            registry.warn(parameter.name, f"{call} has no effect here: {parameter.note}.")
+        checked[parameter.name] = parameter.convert(call, value)
+    return checked
 
 
 def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
-    """Validate the storage options among `values`. Raises TypeError or PipelineError."""
-    partitions, clusters = (
-        _column_names(what, column, values.get(column)) for column in ("partition_cols", "cluster_by")
-    )
+    """Return the storage options among `values`. Raises PipelineError."""
+    partitions, clusters = values.get("partition_cols", ()), values.get("cluster_by", ())
     if partitions and clusters:
         raise PipelineError(
             "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
@@ -216,45 +210,15 @@ def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
         )
     return TableOptions(
         comment=values["comment"],
-        properties=string_mapping(what, "table_properties", values.get("table_properties")),
+        properties=values.get("table_properties", {}),
         partition_cols=partitions,
         cluster_by=clusters,
         schema=values.get("schema"),
-        path=None if values.get("path") is None else str(values["path"]),
+        path=values.get("path"),
         private=bool(values.get("private") or values.get("temporary")),
-        row_filter=_row_filter(what, values.get("row_filter")),
-        refresh_policy=_refresh_policy(what, values.get("refresh_policy")),
+        row_filter=values.get("row_filter"),
+        refresh_policy=values.get("refresh_policy", "auto"),
     )
-
-
-def _refresh_policy(what: str, given: Any) -> RefreshPolicy:
-    """Return the refresh policy, in any case and with blanks for underscores. Raises PipelineError."""
-    policy = "auto" if given is None else "_".join(str(given).lower().split())
-    for known in get_args(RefreshPolicy):
-        if policy == known:
-            return known  # type: ignore[no-any-return]  # one of the literals
-    raise PipelineError(
-        "INVALID_REFRESH_POLICY",
-        f"{what}(refresh_policy=…) was given {given!r}.",
-        next_step="Choose auto, incremental, incremental_strict or full.",
-    )
-
-
-def string_mapping(what: str, parameter: str, given: Mapping[str, Any] | None) -> dict[str, str]:
-    """Convert a dictionary to strings; Booleans as Spark reads them. Raises TypeError."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{what}({parameter}=…) takes a dict, not {type(given).__name__}")
-    return {
-        str(key): str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in given.items()
-    }
-
-
-def spark_conf_option(what: str, given: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the Spark settings of one flow. Raises TypeError."""
-    return string_mapping(what, "spark_conf", given)
 
 
 def inline_expectations(values: Mapping[str, Any]) -> list[Expectation]:
@@ -285,8 +249,7 @@ def declared_expectation(what: str, name: Any, constraint: Any, action: Violatio
 
 def replace_spec(what: str, values: Mapping[str, Any]) -> ReplaceSpec | None:
     """Return the rows that a flow replaces, None for one that appends. Raises TypeError or PipelineError."""
-    using = _column_names(what, "replace_using", values["replace_using"])
-    sequence_by, where = values["sequence_by"], values.get("replace_where")
+    using, sequence_by, where = values["replace_using"], values["sequence_by"], values.get("replace_where")
     if where is not None and not isinstance(where, str):
         raise TypeError(f"{what}(replace_where=…) takes a SQL condition, not {type(where).__name__}")
     if not using and sequence_by is None:
@@ -303,22 +266,3 @@ def replace_spec(what: str, values: Mapping[str, Any]) -> ReplaceSpec | None:
             "INVALID_REPLACE_FLOW", f"{what}(replace_using=…) names {', '.join(repeated)} more than once."
         )
     return ReplaceSpec(using, sequence_by)
-
-
-def _row_filter(what: str, given: str | None) -> str | None:
-    """Strip `[WITH] ROW FILTER` from a row filter. Raises TypeError."""
-    if given is None:
-        return None
-    if not isinstance(given, str):
-        raise TypeError(f"{what}(row_filter=…) takes a str, not {type(given).__name__}")
-    return _ROW_FILTER.sub("", given).strip()
-
-
-def _column_names(what: str, parameter: str, given: Sequence[str] | str | None) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    columns = (given,) if isinstance(given, str) else tuple(given)
-    for column in columns:
-        if not isinstance(column, str):
-            raise TypeError(f"{what}({parameter}=…) takes column names, not {type(column).__name__}")
-    return columns
