@@ -79,10 +79,11 @@ def pipeline_name(context: CommandContext, key: str) -> str:
 
 def line(event: dict[str, Any]) -> str:
     """Return one event as a line: time, level, type, message and the first line of an error."""
+    from lakeward.report import error_of
+
     time = str(event.get("timestamp", ""))[:19].replace("T", " ")
     text = (
         f"{time}  {event.get('level', ''):<7}  {event.get('event_type', ''):<20}  {event.get('message', '')}"
     )
-    exceptions = (event.get("error") or {}).get("exceptions") or []
-    cause = next((str(each.get("message", "")) for each in exceptions if each.get("message")), "")
+    cause = error_of(event)
     return f"{text}\n    {cause.splitlines()[0]}" if cause else text

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lakeward.doctor import finding_table as limits
 from lakeward.doctor.diagnosis import Diagnosis, diagnose
-from lakeward.report import StoredEvents, read_events
+from lakeward.report import StoredEvents, dataset_of, details_of, read_events, seconds_between
 
 # Reasons that the next update has, too: they are in the query or its sources, not in what happened.
 _LASTING = frozenset(
@@ -42,8 +41,7 @@ def stored_updates(storage: Path) -> StoredEvents:
 def written_datasets(stored: StoredEvents) -> set[str]:
     """Return the names of the datasets of the newest update, in lower case."""
     newest = next(reversed(stored.updates.values()), [])
-    names = ((event.get("origin") or {}).get("dataset_name") for event in newest)
-    return {str(name).lower() for name in names if name}
+    return {name.lower() for event in newest if (name := dataset_of(event))}
 
 
 def recomputed_views(stored: StoredEvents) -> Iterator[Diagnosis]:
@@ -53,8 +51,7 @@ def recomputed_views(stored: StoredEvents) -> Iterator[Diagnosis]:
         recomputing: dict[str, str] = {}
         running: dict[str, str] = {}
         for event in events:
-            name = str((event.get("origin") or {}).get("dataset_name") or "")
-            details = (event.get("details") or {}).get(event["event_type"]) or {}
+            name, details = dataset_of(event), details_of(event)
             if event["event_type"] == "planning_information" and name:
                 view = views.setdefault(name, _View())
                 view.updates += 1
@@ -67,7 +64,7 @@ def recomputed_views(stored: StoredEvents) -> Iterator[Diagnosis]:
                 if status == "RUNNING":
                     running[name] = event["timestamp"]
                 elif status == "COMPLETED" and name in running:
-                    views[name].seconds += _seconds(running.pop(name), event["timestamp"])
+                    views[name].seconds += seconds_between(running.pop(name), event["timestamp"]) or 0.0
     for name, view in views.items():
         if view.recomputed >= limits.RECOMPUTED_UPDATES:
             evidence: dict[str, float | str] = {
@@ -90,13 +87,6 @@ def _lasting_reason(details: Mapping[str, Any]) -> str:
             if issue.get("issue_type") in _LASTING and issue.get("prevent_incrementalization", True):
                 return str(issue.get("message") or issue["issue_type"])
     return ""
-
-
-def _seconds(start: str, end: str) -> float:
-    try:
-        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-    except (TypeError, ValueError):
-        return 0.0
 
 
 def grown_checkpoints(storage: Path) -> Iterator[Diagnosis]:

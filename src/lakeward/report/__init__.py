@@ -5,7 +5,14 @@ Start reading at `pipeline_report` and `run_report`: they build the documents th
 
 from __future__ import annotations
 
-from lakeward.report.event_files import StoredEvents, read_events
+from lakeward.report.event_files import (
+    StoredEvents,
+    dataset_of,
+    details_of,
+    error_of,
+    read_events,
+    seconds_between,
+)
 from lakeward.report.page import write_page
 from lakeward.report.pipeline_report import build_report, page_document
 from lakeward.report.run_report import build_run_report, run_pipelines, stored_runs
@@ -18,9 +25,13 @@ __all__ = [
     "batch_of",
     "build_report",
     "build_run_report",
+    "dataset_of",
+    "details_of",
+    "error_of",
     "page_document",
     "read_events",
     "run_pipelines",
+    "seconds_between",
     "stored_runs",
     "write_page",
 ]

@@ -134,6 +134,42 @@ def _is_event(event: Any) -> bool:
     return all(isinstance(each, str) and each for each in texts)
 
 
+def dataset_of(event: Event) -> str:
+    """Return the name of the dataset that an event is about; empty for none."""
+    return str(event["origin"].get("dataset_name") or "")
+
+
+def details_of(event: Event) -> dict[str, Any]:
+    """Return the details of an event, which are stored under its type; empty where they are damaged."""
+    details = event.get("details") or {}
+    found = details.get(event["event_type"]) if isinstance(details, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def error_of(event: Event) -> str:
+    """Return the message of the error that an event reports; empty for none."""
+    exceptions = (event.get("error") or {}).get("exceptions") or ()
+    return next((str(each["message"]) for each in exceptions if each.get("message")), "")
+
+
+def seconds_between(start: str | None, end: str | None) -> float | None:
+    """Return the seconds between two times, which are in UTC unless they have a zone; None for damaged ones.
+
+    >>> seconds_between("2026-05-01T06:00:00Z", "2026-05-01T06:00:01.5")
+    1.5
+    """
+    try:
+        return (_time(end or "") - _time(start or "")).total_seconds()
+    except ValueError:
+        return None
+
+
+def _time(text: str) -> datetime:
+    # Python 3.10 reads no `Z`.
+    time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
 def _update_of(event: Event) -> str:
     return str(event["origin"]["update_id"])
 

@@ -8,7 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lakeward.report.event_files import Event, read_events
+from lakeward.report.event_files import (
+    Event,
+    dataset_of,
+    details_of,
+    error_of,
+    read_events,
+    seconds_between,
+)
 from lakeward.report.page import embedded_size
 from lakeward.report.samples import read_sample, read_tags
 from lakeward.report.stream_batches import stream_batches
@@ -110,13 +117,13 @@ def _quality(updates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _update(identifier: str, events: Sequence[Event]) -> dict[str, Any]:
     states = [event for event in events if event["event_type"] == "update_progress"]
-    last = _details(states[-1]).get("state") if states else None
+    last = details_of(states[-1]).get("state") if states else None
     state = last if last in _FINAL else "UNFINISHED"
     results = _results(events)
     if state in _FINAL:
         # Views have no state of their own, and the datasets behind a failure were not reached.
         results = {name: result for name, result in results.items() if result["state"] != "QUEUED"}
-    created = next((_details(event) for event in events if event["event_type"] == "create_update"), {})
+    created = next((details_of(event) for event in events if event["event_type"] == "create_update"), {})
     return {
         "id": identifier,
         "cause": created.get("cause", ""),
@@ -135,10 +142,10 @@ def _results(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
     results: dict[str, dict[str, Any]] = {}
     started: dict[str, Event] = {}
     for event in events:
-        name = (event.get("origin") or {}).get("dataset_name")
+        name = dataset_of(event)
         if not name:
             continue
-        details = _details(event)
+        details = details_of(event)
         result = results.setdefault(
             name,
             {"state": "", "rows": None, "deleted": None, "seconds": None, "dropped": None, "error": ""},
@@ -187,7 +194,7 @@ def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
     for events in reversed(list(updates)):
         found: dict[str, dict[str, Any]] = {}
         for event in events:
-            name, details = str(event["origin"].get("dataset_name")), _details(event)
+            name, details = dataset_of(event), details_of(event)
             if event["event_type"] == "dataset_definition":
                 found[name] = {
                     "name": name,
@@ -236,7 +243,7 @@ def _operators(events: Iterable[Event]) -> list[dict[str, Any]]:
         each
         for event in events
         if event["event_type"] == "operator_metrics"
-        for each in _details(event).get("operators") or ()
+        for each in details_of(event).get("operators") or ()
     ]
     return [
         {
@@ -310,31 +317,17 @@ def _shown(event: Event) -> dict[str, Any]:
         "type": event["event_type"],
         "message": str(event.get("message", ""))[:_MAX_TEXT],
     }
-    dataset = (event.get("origin") or {}).get("dataset_name")
+    dataset = dataset_of(event)
     return {**shown, "dataset": dataset} if dataset else shown
 
 
-def _details(event: Event) -> dict[str, Any]:
-    details = event.get("details") or {}
-    found = details.get(event["event_type"]) if isinstance(details, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
 def _error(event: Event) -> str:
-    exceptions = (event.get("error") or {}).get("exceptions") or ()
-    return next((str(each["message"])[:_MAX_TEXT] for each in exceptions if each.get("message")), "")
+    return error_of(event)[:_MAX_TEXT]
 
 
 def _seconds(first: Event, last: Event) -> float | None:
-    try:
-        return round((_time(last) - _time(first)).total_seconds(), 3)
-    except ValueError:
-        return None
-
-
-def _time(event: Event) -> datetime:
-    time = datetime.fromisoformat(event["timestamp"])
-    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+    seconds = seconds_between(first["timestamp"], last["timestamp"])
+    return None if seconds is None else round(seconds, 3)
 
 
 def _sum(total: int | None, more: int | None) -> int | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any
 
-from lakeward.report.event_files import Event
+from lakeward.report.event_files import Event, dataset_of, details_of, seconds_between
 
 MAX_BATCHES = 40
 
@@ -17,15 +16,11 @@ def stream_batches(events: Iterable[Event]) -> list[dict[str, Any]]:
     for event in events:
         if event["event_type"] != "stream_progress":
             continue
-        details = event.get("details") or {}
-        progress = (details.get("stream_progress") or {}).get("progress")
+        progress = details_of(event).get("progress")
         if not isinstance(progress, dict):
             continue
-        origin = event.get("origin") or {}
-        flow = str(origin.get("flow_name") or progress.get("name") or "")
-        stream = found.setdefault(
-            flow, {"flow": flow, "dataset": str(origin.get("dataset_name") or flow), "batches": []}
-        )
+        flow = str(event["origin"].get("flow_name") or progress.get("name") or "")
+        stream = found.setdefault(flow, {"flow": flow, "dataset": dataset_of(event) or flow, "batches": []})
         stream["batches"].append(batch_of(progress))
     for stream in found.values():
         del stream["batches"][:-MAX_BATCHES]
@@ -59,7 +54,7 @@ def batch_of(progress: Mapping[str, Any]) -> dict[str, Any]:
         "state_rows": _total(each.get("numRowsTotal") for each in operators),
         "late_rows": _total(each.get("numRowsDroppedByWatermark") for each in operators),
         "watermark": watermark,
-        "watermark_lag": _seconds_between(watermark, started),
+        "watermark_lag": seconds_between(watermark, started),
     }
 
 
@@ -73,15 +68,3 @@ def _metric(source: Mapping[str, Any], name: str) -> float | None:
 def _total(values: Iterable[Any]) -> float | None:
     known = [value for value in values if isinstance(value, (int, float))]
     return sum(known) if known else None
-
-
-def _seconds_between(earlier: str | None, later: str) -> float | None:
-    try:
-        return (_time(later) - _time(earlier or "")).total_seconds()
-    except ValueError:
-        return None
-
-
-def _time(text: str) -> datetime:
-    # Python 3.10 reads no `Z`.
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
