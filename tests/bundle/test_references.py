@@ -143,6 +143,20 @@ def test_a_reference_to_nothing_is_refused_at_its_place(
     assert hint in str(error)
 
 
+@pytest.mark.parametrize("section", ["variables: {v: {default: %s}}", "targets: {dev: {variables: {v: %s}}}"])
+@pytest.mark.parametrize("value", ["${resources.schemas.gone.name}", "a ${resources.schemas.gone.name}"])
+def test_a_variable_that_names_no_resource_is_refused_where_it_is_used(
+    bundle_of: Callable[..., Bundle], refusal_of: Callable[..., BundleError], section: str, value: str
+) -> None:
+    declared = f"bundle: {{name: b}}\nvariables: {{v: {{}}}}\n{section % repr(value)}\n"
+    declared = declared.replace("variables: {v: {}}\n", "") if section.startswith("v") else declared
+    resources = "resources:\n  schemas: {s: {catalog_name: c, name: s}}\n  jobs:\n    j:\n      name: %s\n"
+    assert bundle_of(declared + resources % "n").jobs["j"]["name"] == "n"
+    error = refusal_of(declared + resources % '"${var.v}"')
+    assert error.condition == "REFERENCE_UNKNOWN"
+    assert "`gone`" in error.message and "databricks.yml:" in error.message
+
+
 def test_a_list_cannot_stand_inside_a_text(refusal_of: Callable[..., BundleError]) -> None:
     text = """
     bundle: {name: b}

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from lakeward.cli import main
+from lakeward.cli.options import mappings_option
+from lakeward.session import Settings
 
 TEXT = """\
 bundle: {name: b}
@@ -68,6 +72,56 @@ def test_the_summary_shows_when_jobs_start(folder: Path, capsys: pytest.CaptureF
     assert text.count("next: ") == 3
     assert main(["bundle", "summary", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["resources"]["jobs"]["j"]["tasks"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["a=1,b=2"], {"a": "1", "b": "2"}),
+        (["a=1,2"], {"a": "1,2"}),
+        (["a=1", "b=2"], {"a": "1", "b": "2"}),
+        (['"a=1,2",b=x=y'], {"a": "1,2", "b": "x=y"}),
+        (["a=1,b=2", "a=3"], {"a": "3", "b": "2"}),
+        (["a="], {"a": ""}),
+        (["a=1,b,c=2"], None),
+        (["a"], None),
+        (['"a=1,b=2'], None),
+    ],
+)
+@pytest.mark.parametrize("flag", ["--var", "--params"])
+def test_options_of_the_databricks_cli_take_lists(
+    flag: str, given: list[str], read: dict[str, str] | None
+) -> None:
+    @click.command()
+    @mappings_option(flag, "values", help="Values.")
+    def command(values: dict[str, str]) -> None:
+        print(json.dumps(values))
+
+    result = CliRunner().invoke(command, [part for each in given for part in (flag, each)])
+    assert result.exit_code == (2 if read is None else 0)
+    assert read is None or json.loads(result.output) == read
+
+
+@pytest.mark.parametrize("host", ["", "workspace: {host: http://127.0.0.1:1}\n"])
+def test_the_summary_shows_the_ids_of_what_is_deployed(
+    folder: Path, host: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEWARD_HOME", str(folder / ".lakeward"))
+    (folder / "databricks.yml").write_text(TEXT + host)
+    assert main(["bundle", "summary", "-o", "json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    files = Settings.here(folder, target="default").workspace
+    state = files / f"{before['root_path'].removeprefix('/Workspace/')}/state"
+    state.mkdir(parents=True)
+    resources = {"jobs.j": {"id": 12}, "jobs.deleted": {"id": 13}}
+    (state / "lakeward.json").write_text(json.dumps({"files": {}, "resources": resources}))
+    assert main(["bundle", "summary", "-o", "json"]) == 0
+    after = json.loads(capsys.readouterr().out)
+    assert after["resources"]["jobs"] == {
+        "j": {**before["resources"]["jobs"]["j"], "id": 12, "deployed": True}
+    }
+    assert main(["bundle", "summary"]) == 0
+    assert "    id: 12\n" in capsys.readouterr().out
 
 
 def test_names_of_a_bundle_do_not_act_on_the_terminal(

@@ -291,6 +291,14 @@ def test_an_error_names_the_cell_and_the_users_line(
     assert f"cell {error.cell}, " in str(error)
 
 
+@pytest.mark.parametrize("line", ['y = f"{(}"', "y = (1", 'y = f"{1 +}"'])
+def test_a_syntax_error_shows_the_line_of_the_notebook(desk: Desk, line: str) -> None:
+    text = f"{HEAD}# MAGIC %md\n# MAGIC above\n\n# COMMAND ----------\n\nx = 1\n{line}\n"
+    error = desk.run(desk.file("wrong.py", text)).error
+    assert error is not None and error.condition == "SyntaxError"
+    assert error.trace == (line,)
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         Deployed,
         deploy,
         deployed_id,
-        deployed_ids,
         destroy,
+        stored_ids,
         undeployed_bodies,
     )
     from lakeward.bundle.git_sources import is_from_git, read_checkout
@@ -64,7 +64,6 @@ __all__ = [
     "defines_jobs",
     "deploy",
     "deployed_id",
-    "deployed_ids",
     "destroy",
     "find_root",
     "findings",
@@ -81,6 +80,7 @@ __all__ = [
     "runtime_here",
     "runtime_of",
     "short_name",
+    "stored_ids",
     "summarised",
     "summary_lines",
     "synced_files",

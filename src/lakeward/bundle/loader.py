@@ -145,8 +145,9 @@ def resolved(
         require_unique(tree)
         require_mode(tree, explicit_root=explicit_root)
         notices += warnings
-    tree = resolve_references(tree, ("resources",), resource_ids(tree))
-    require_resolved(tree, SECTIONS - {"scripts"})
+    # The value of a variable is checked where it is used.
+    tree = resolve_references(tree, ("resources",), resource_ids(tree), unchecked=("variables",))
+    require_resolved(tree, SECTIONS - {"scripts", "variables"})
     # Again: values of variables, and resources of Python code.
     tree, mistyped = without_mistyped(tree)
     notices += mistyped

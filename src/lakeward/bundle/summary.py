@@ -24,7 +24,8 @@ def summarised(
         bundle: The target to summarise.
         now: With it, schedules that are not paused have their next times.
         host: The workspace that the bundle is deployed to, if it is known.
-        deployed: Ids of deployed resources by `<kind>.<key>`; others have their local reference id.
+        deployed: Ids of deployed resources by `<kind>.<key>`; other jobs and pipelines have the id that
+            `lakeward run` uses.
     """
     workspace = bundle.config["workspace"]
     summary = {
@@ -44,7 +45,10 @@ def summarised(
     for name, identifier in deployed.items():
         kind, _, key = name.partition(".")
         if key in summary["resources"].get(kind, {}):
-            summary["resources"][kind][key]["deployed_id"] = identifier
+            shown = summary["resources"][kind][key]
+            # Ids of jobs are numbers.
+            shown["id"] = int(identifier) if kind == "jobs" else identifier
+            shown["deployed"] = True
     return summary
 
 
@@ -62,8 +66,8 @@ def as_lines(summary: Mapping[str, Any]) -> list[str]:
         for key, resource in resources.items():
             left_out = "" if resource["deployed_locally"] else "  (not deployed to a local workspace)"
             lines.append(f"  {key}: {resource['name']}{left_out}")
-            if "deployed_id" in resource:
-                lines.append(f"    id: {resource['deployed_id']}")
+            if "deployed" in resource:
+                lines.append(f"    id: {resource['id']}")
             for timer in resource.get("starts") or ():
                 paused = ", paused" if timer["paused"] else ""
                 lines.append(f"    starts: {timer['when']}{paused}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lakeward.cli.formatting import counted, plain
-from lakeward.cli.local_workspace import deploy, destroy, run, running_workspace
+from lakeward.cli.local_workspace import deploy, destroy, goes_here, run, running_workspace
 from lakeward.cli.options import bundle_options, local_option, output_option
 
 if TYPE_CHECKING:
@@ -57,12 +57,14 @@ def validate(target: str | None, variables: dict[str, str], output: str, strict:
 def summary(target: str | None, variables: dict[str, str], local: bool, output: str) -> int:
     """Show what the bundle deploys, where to, and when its jobs start.
 
-    With `--local` the host is this machine's workspace, and ids are those of its deployed resources.
+    The ids are those of the resources that are deployed to this machine's workspace; `--local` chooses it
+    whatever host the bundle names.
     """
     from lakeward.bundle import summarised, summary_lines
 
     bundle = load_here(target, variables)
-    host, ids = _local_deployment(bundle) if local else (bundle.config["workspace"].get("host"), {})
+    is_local = local or goes_here(bundle)
+    host, ids = _local_deployment(bundle) if is_local else (bundle.config["workspace"].get("host"), {})
     summary = summarised(bundle, now=datetime.now(timezone.utc), host=host, deployed=ids)
     if output == "json":
         print(json.dumps(summary, ensure_ascii=False, indent=2))
@@ -78,12 +80,13 @@ bundle.add_command(run)
 
 
 def _local_deployment(bundle: Bundle) -> tuple[str | None, Mapping[str, str]]:
-    """Return the host of the target's running local workspace, and the ids of what is deployed there."""
-    from lakeward.bundle import deployed_ids
+    """Return the host of the target's workspace, if it runs, and the ids of what is deployed there."""
+    from lakeward.bundle import stored_ids
     from lakeward.session import Settings
 
-    api = running_workspace(Settings.here(bundle.root, target=bundle.target))
-    return (None, {}) if api is None else (api.host, deployed_ids(bundle, api))
+    settings = Settings.here(bundle.root, target=bundle.target)
+    api = running_workspace(settings)
+    return (None if api is None else api.host, stored_ids(bundle, settings.workspace))
 
 
 def load_here(target: str | None, variables: dict[str, str]) -> Bundle:

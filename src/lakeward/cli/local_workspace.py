@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import click
 
 from lakeward.cli.formatting import plain
-from lakeward.cli.options import bundle_options, local_option, mapping_option, names_option, output_option
+from lakeward.cli.options import bundle_options, local_option, mappings_option, names_option, output_option
 from lakeward.errors import JobError, UsageError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def destroy(
 @bundle_options
 @local_option
 @output_option
-@mapping_option("--params", "parameters", help="Value of a job parameter.")
+@mappings_option("--params", "parameters", help="Value of a job parameter.")
 @names_option("--only", metavar="TASK", help="Run these tasks of the job alone.")
 def run(
     key: str,
@@ -251,8 +251,8 @@ def workspace(bundle: Bundle, settings: Settings, *, local: bool = False) -> Ite
     """
     from lakeward.workspace import read_connection
 
-    host = bundle.config["workspace"].get("host")
-    if host and not local and urlsplit(str(host)).hostname not in _LOOPBACK:
+    if not local and not goes_here(bundle):
+        host = bundle.config["workspace"]["host"]
         raise UsageError(
             "HOST_NOT_LOCAL",
             f"The bundle goes to {host}, and this command only to a workspace on this machine.",
@@ -276,6 +276,12 @@ def workspace(bundle: Bundle, settings: Settings, *, local: bool = False) -> Ite
             yield Rest(started.host, started.token, lasts=False)
         finally:
             server.terminate()
+
+
+def goes_here(bundle: Bundle) -> bool:
+    """Return whether the bundle is deployed to a workspace on this machine."""
+    host = bundle.config["workspace"].get("host")
+    return not host or urlsplit(str(host)).hostname in _LOOPBACK
 
 
 def running_workspace(settings: Settings) -> Rest | None:

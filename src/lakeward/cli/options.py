@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Callable, Iterable
 from functools import reduce
@@ -32,6 +33,24 @@ class KeyValue(click.ParamType):  # type: ignore[type-arg]  # no generic class b
         if not separator or not key:
             self.fail(f"{value!r} is not of the form {self.form}.", param, ctx)
         return key, rest
+
+
+class KeyValues(KeyValue):
+    """`k=v` or `k=v,k=v`, as the Databricks CLI reads it: with one `=`, commas belong to the value."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        text = str(value)
+        if text.count("=") < 2:
+            return (super().convert(text, param, ctx),)
+        try:
+            rows = list(csv.reader([text], strict=True))
+        except csv.Error:
+            self.fail(f"{text!r} cannot be read as a list of {self.form}.", param, ctx)
+        return tuple(super(KeyValues, self).convert(pair, param, ctx) for pair in rows[0])
 
 
 class GivenPath(click.Path):
@@ -77,10 +96,28 @@ def as_mapping(
     return dict(value)
 
 
+def as_merged_mapping(
+    _ctx: click.Context, _param: click.Parameter, value: Iterable[Iterable[tuple[str, str]]]
+) -> dict[str, str]:
+    return dict(pair for pairs in value for pair in pairs)
+
+
 def mapping_option(flag: str, name: str, *, help: str) -> Decorator:
     """Return a repeatable option with values `K=V`; the command gets a dictionary as `name`."""
     return click.option(
         flag, name, type=KeyValue(), multiple=True, callback=as_mapping, metavar="K=V", help=help
+    )
+
+
+def mappings_option(flag: str, name: str, *, help: str) -> Decorator:
+    """Return `mapping_option` as in the Databricks CLI: `K=V,K=V` is a value, too."""
+    return click.option(
+        *(flag, name),
+        type=KeyValues(),
+        multiple=True,
+        callback=as_merged_mapping,
+        metavar="K=V[,K=V…]",
+        help=help,
     )
 
 
@@ -199,7 +236,7 @@ json_option: Decorator = click.option(
 
 bundle_options: Decorator = together(
     click.option("-t", "--target", metavar="T", help="Target of the bundle; its default when left out."),
-    mapping_option("--var", "variables", help="Value of a bundle variable."),
+    mappings_option("--var", "variables", help="Value of a bundle variable."),
 )
 
 local_option: Decorator = click.option(

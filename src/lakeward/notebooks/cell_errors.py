@@ -56,7 +56,8 @@ def explain_error(
 ) -> CellError:
     """Return the error of cell `cell`, which begins at `line` of `file`; `files` may be named."""
     if isinstance(error, SyntaxError) and error.filename:
-        text = (error.text or "").strip()
+        # Python 3.11 takes the text of an error in an f-string from the file, at the line of the cell.
+        text = (linecache.getline(error.filename, error.lineno or 0) or error.text or "").strip()
         place = f"{error.filename}:{error.lineno or line}"
         hint = newer_python_hint(error)
         message = f"{error.msg}\n{hint}" if hint else error.msg

@@ -12,6 +12,7 @@ from typing import Any
 
 from lakeward.bundle.configuration.limits import MAX_TEXT, require_bounded, too_deep, too_large
 from lakeward.bundle.configuration.node import Key, Node, Path, Position, failure, show, walk
+from lakeward.errors import BundleError
 from lakeward.suggestions import is_probable_typo, unknown_name_hint
 
 # Written so that each character can be read in one way only: no backtracking on long texts.
@@ -20,16 +21,23 @@ REFERENCE = re.compile(rf"\$\{{({_NAME}(?:\.{_NAME}(?:\[[0-9]+\])*)*)\}}")
 ROOTS = frozenset({"bundle", "var", "variables", "workspace", "resources", "artifacts"})
 
 
-def resolve_references(tree: Node, roots: Iterable[str], computed: Mapping[Path, Any] | None = None) -> Node:
+def resolve_references(
+    tree: Node,
+    roots: Iterable[str],
+    computed: Mapping[Path, Any] | None = None,
+    *,
+    unchecked: Iterable[str] = (),
+) -> Node:
     """Return `tree` with every reference that starts with one of `roots` replaced.
 
-    `computed` are values that may be referenced without standing in the tree (ids of resources).
+    `computed` are values that may be referenced without standing in the tree (ids of resources). Where a
+    reference in one of the sections `unchecked` names nothing, its text is not changed.
     Raises BundleError at the reference that names nothing (REFERENCE_UNKNOWN), that leads back to itself
     (REFERENCE_CYCLE), or that puts a mapping or list into a longer string or makes the tree larger than the
     limits allow (REFERENCE_INVALID).
     """
     try:
-        resolved = _Resolver(tree, frozenset(roots), computed or {}).tree()
+        resolved = _Resolver(tree, frozenset(roots), computed or {}, frozenset(unchecked)).tree()
     except RecursionError:
         raise too_deep("REFERENCE_INVALID", tree.position) from None
     require_bounded(resolved, "REFERENCE_INVALID")
@@ -59,10 +67,13 @@ def require_resolved(tree: Node, sections: Iterable[str]) -> None:
 
 
 class _Resolver:
-    def __init__(self, tree: Node, roots: frozenset[str], computed: Mapping[Path, Any]) -> None:
+    def __init__(
+        self, tree: Node, roots: frozenset[str], computed: Mapping[Path, Any], unchecked: frozenset[str]
+    ) -> None:
         self._tree = tree
         self._roots = roots
         self._computed = computed
+        self._unchecked = unchecked
         self._done: dict[Path, Node] = {}
         self._open: list[Path] = []
 
@@ -82,8 +93,14 @@ class _Resolver:
             if path in self._open:
                 raise self._cycle(path, node.position)
             self._open.append(path)
-            self._done[path] = self._text(node)
-            self._open.pop()
+            try:
+                self._done[path] = self._text(node)
+            except BundleError as error:
+                if path[0] not in self._unchecked or error.condition != "REFERENCE_UNKNOWN":
+                    raise
+                self._done[path] = node
+            finally:
+                self._open.pop()
         return self._done[path]
 
     def _text(self, node: Node) -> Node:

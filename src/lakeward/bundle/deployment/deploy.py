@@ -142,9 +142,17 @@ def deployed_id(bundle: Bundle, api: Api, kind: str, key: str) -> str:
     return str(known["id"])
 
 
-def deployed_ids(bundle: Bundle, api: Api) -> dict[str, str]:
-    """Return the ids of all deployed resources by `<kind>.<key>`; empty before the first deployment."""
-    return {name: str(known["id"]) for name, known in _state(bundle, api)["resources"].items()}
+def stored_ids(bundle: Bundle, folder: Path) -> dict[str, str]:
+    """Return the ids of all deployed resources by `<kind>.<key>`; empty before the first deployment.
+
+    `folder` has the workspace's files: its server need not run.
+    """
+    file = folder / _state_file(bundle).removeprefix("/Workspace").lstrip("/")
+    try:
+        resources = json.loads(file.read_text())["resources"]
+    except (OSError, ValueError):
+        return {}
+    return {name: str(known["id"]) for name, known in resources.items()}
 
 
 def _refuse(protected: list[str]) -> None:
