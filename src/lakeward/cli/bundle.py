@@ -46,8 +46,8 @@ def validate(target: str | None, variables: dict[str, str], output: str, strict:
         for each in problems:
             print(plain(str(each)), file=sys.stderr)
         print(verdict(found, problems))
-    counted = [each for each in problems if each.rule not in LOCAL_RULES]
-    return 2 if errors or (strict and counted) else 0
+    findings = [each for each in problems if each.rule not in LOCAL_RULES]
+    return 2 if errors or (strict and findings) else 0
 
 
 @bundle.command()
