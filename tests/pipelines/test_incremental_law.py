@@ -30,7 +30,7 @@ QUERIES = {
     "outer_joined": "SELECT a.id, b.name FROM a FULL OUTER JOIN b ON a.g = b.g",
     "semi_joined": "SELECT id, v FROM a WHERE g IN (SELECT g FROM b WHERE w > 1)",
     "anti_joined": "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.g = a.g)",
-    "unioned": "SELECT {k} AS k FROM a WHERE {p} UNION ALL SELECT g FROM b",
+    "unioned": "SELECT CAST({k} AS STRING) AS k FROM a WHERE {p} UNION ALL SELECT name FROM b",
     "distinct": "SELECT DISTINCT {k}, {q} FROM a WHERE {p}",
     "united": "SELECT g FROM a UNION SELECT g FROM b",
     "summed": "SELECT {k}, count(*) AS n, sum(amount) AS s, min(t) AS lo, max(v) AS hi FROM a GROUP BY {k}",
