@@ -125,7 +125,7 @@ def _descendants(root: int, processes: Mapping[int, _Process]) -> Iterator[int]:
 def _marked(variable: str, value: str, processes: Iterable[int]) -> Iterator[int]:
     entry = f"{variable}={value}".encode()
     for pid in processes:
-        # Another user's process cannot be read, and is none of this run's.
+        # Another user's process cannot be read; it does not belong to this run.
         with suppress(OSError):
             environ = Path(f"/proc/{pid}/environ").read_bytes()
             if entry in environ.split(b"\0") and not _is_daemon(pid):

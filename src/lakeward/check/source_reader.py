@@ -113,14 +113,14 @@ def _python(content: bytes, scanner: Scanner) -> None:
 
 
 def _with_magic(error: Unreadable, content: bytes) -> Unreadable:
-    """Return the error of a file that is no notebook, with what to do if a magic is in the line."""
+    """Return the error of a file that is not a notebook, with the remedy if the line has a magic."""
     lines = content.splitlines()
     words = lines[error.line - 1].split() if 0 < error.line <= len(lines) else []
     if not words or words[0][:1] not in (b"%", b"!"):
         return error
     magic = words[0].decode(errors="replace")
     reason = (
-        f"{magic} is a magic of notebooks, and this file is none. Begin it with the line "
+        f"{magic} is a magic of notebooks, and this file is not a notebook. Begin it with the line "
         "`# Databricks notebook source`, or run it with `lakeward notebook`"
     )
     return Unreadable(reason, error.line, error.column)

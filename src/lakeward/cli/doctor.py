@@ -83,7 +83,7 @@ def show(examination: Examination, applied: list[dict[str, Any]], *, as_json: bo
 
 
 def examine(examination: Examination, settings: Settings, subject: str | None) -> None:
-    """Examine what the argument means. Raises UsageError for what is no table, pipeline, run or folder."""
+    """Examine what the argument means. Raises UsageError if it is not a table, pipeline, run or folder."""
     from lakeward.doctor import (
         examine_pipeline,
         examine_table,
@@ -120,7 +120,7 @@ def examine(examination: Examination, settings: Settings, subject: str | None) -
             known = [*(".".join(each) for each in tables), *(each[-1] for each in tables)]
             raise UsageError(
                 "SUBJECT_NOT_FOUND",
-                f"`{subject}` is no table of the target {settings.target}, no pipeline or run in it, and no "
+                f"`{subject}` is not a table, pipeline or run of the target {settings.target}, and not a "
                 "folder with a Delta table.",
                 next_step=did_you_mean(subject, [*known, *(each.name for each in storages)])
                 or "Leave it out to examine all tables and pipelines of the target.",
@@ -133,7 +133,7 @@ def examine(examination: Examination, settings: Settings, subject: str | None) -
 
 
 def _pipelines_of_run(settings: Settings, subject: str) -> list[str]:
-    """Return the pipelines that a run of a job has updated; empty for what is no run."""
+    """Return the pipelines that a run of a job has updated; empty if it is not a run."""
     from lakeward.report import run_pipelines
 
     folders = settings.jobs.glob("*/runs/*") if settings.jobs.is_dir() else ()

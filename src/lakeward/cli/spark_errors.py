@@ -26,7 +26,7 @@ ADVICE = re.compile(
 
 
 def error_message(error: BaseException, spark: SparkSession) -> str | None:
-    """Return what to print for an error of Spark's; None when it is none of Spark's."""
+    """Return what to print for an error of Spark; None for other errors."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 

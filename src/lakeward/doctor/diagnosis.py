@@ -58,7 +58,7 @@ def diagnose(
         finding: Id in the table of findings.
         subject: What the user calls the table, query or dataset.
         evidence: Figures by name.
-        names: Texts of the fix that are no figures: the quoted table, settings.
+        names: Texts of the fix other than figures: the quoted table, settings.
 
     Raises:
         ValueError: The evidence is not what the finding declares.

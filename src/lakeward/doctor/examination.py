@@ -90,7 +90,7 @@ def examine_spark_events(examination: Examination, path: Path) -> None:
         if events.damaged_lines > 1:
             count = events.damaged_lines
             examination.unreadable[subject] = (
-                f"[SPARK_EVENTS_UNREADABLE] {count} lines are no events of Spark."
+                f"[SPARK_EVENTS_UNREADABLE] {count} lines are not events of Spark."
             )
 
 

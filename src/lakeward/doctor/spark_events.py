@@ -84,7 +84,7 @@ def read_application(path: Path) -> SparkEvents:
     if not files:
         raise LakewardError(
             "SPARK_EVENTS_NOT_FOUND",
-            f"{path.name} is no event log of Spark and contains none.",
+            f"{path.name} is not an event log of Spark and contains none.",
             next_step="Run the application with spark.eventLog.enabled=true and spark.eventLog.dir=FOLDER.",
         )
     found = SparkEvents()

@@ -36,7 +36,7 @@ class Own:
 
 
 def own() -> Own:
-    """Return the installation that this process runs from. Raises SetupError when it is none."""
+    """Return the installation that this process runs from. Raises SetupError if it has none."""
     package = Path(lakeward.__file__).parent
     try:
         distribution = metadata.distribution("lakeward")

@@ -22,7 +22,7 @@ class Task:
     """One task: `kind` is its settings' key (`python_wheel_task` …), `spec` those settings.
 
     `outcomes` are the outcomes of conditions that it waits for, by the condition's key. Times are in seconds;
-    a `timeout` of 0 is none, and -1 for `retries` is no end to them. `libraries` are paths of wheels;
+    a `timeout` of 0 means no limit, and `retries` of -1 too. `libraries` are paths of wheels;
     `packages` what its other libraries name, as lines of a requirements file.
     """
 

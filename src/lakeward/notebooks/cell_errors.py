@@ -41,7 +41,7 @@ def _names_pipeline_api(error: BaseException) -> bool:
 
 
 def _next_step(error: BaseException, condition: str, file: str) -> str:
-    """Return what to do about an error whose own message does not say it."""
+    """Return the remedy for an error whose message does not have it."""
     if (
         not _names_pipeline_api(error)
         and condition != "GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE"

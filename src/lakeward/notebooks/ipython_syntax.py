@@ -32,7 +32,7 @@ _ALONE = frozenset(("pip", "conda", "run", "restart_python", "ls", "cd", "pwd", 
 _AUTOMAGIC = LINE_MAGICS - {"run"}
 
 MARK = re.compile(r"^(?:#|--|//) (?:Databricks notebook source|DBTITLE \d+,.*)\s*$")
-"""Lines of a source file that are no part of the cell's text."""
+"""Lines of a source file that do not belong to the cell's text."""
 
 _NAMED = re.compile(r"%%?([A-Za-z][\w-]*)[ \t]*")
 _TARGET = r"(?P<target>[A-Za-z_][\w.,\[\]'\" \t]*?)[ \t]*=[ \t]*"

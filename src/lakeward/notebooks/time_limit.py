@@ -51,7 +51,7 @@ def call_with_limit(spark: SparkSession, seconds: float, path: str, call: Callab
 
     Args:
         spark: The session whose jobs and streams are ended.
-        seconds: The limit; 0 or less is none.
+        seconds: The limit; 0 or less means none.
         path: The notebook that `call` runs, for the message.
         call: What has the limit.
 
@@ -83,7 +83,7 @@ def call_with_limit(spark: SparkSession, seconds: float, path: str, call: Callab
         raise NotebookError(
             "NOTEBOOK_TIMED_OUT",
             f"com.databricks.WorkflowException: TIMEDOUT: {path} did not end within {seconds:g} seconds.",
-            next_step="Raise timeout_seconds of dbutils.notebook.run; 0 is no limit.",
+            next_step="Raise timeout_seconds of dbutils.notebook.run; 0 means no limit.",
         ) from cause
     return result
 

@@ -126,7 +126,7 @@ def _content(link: str) -> bytes:
 
     # A signed link: the workspace's credentials must not go along with it.
     if not link.startswith(("https://", "http://")):
-        raise SeedError("PULL_FAILED", f"The workspace gave a link that is none: {link[:80]}")
+        raise SeedError("PULL_FAILED", f"The workspace returned a link that is not HTTP: {link[:80]}")
     with urllib.request.urlopen(link, timeout=300) as answer:  # noqa: S310  # the scheme was looked at
         content: bytes = answer.read()
     return content

@@ -56,7 +56,7 @@ def _in_resources(resources: Node, found: list[Finding]) -> Node:
 
 
 def _in_object(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any], found: list[Finding]) -> Node:
-    if not isinstance(node.value, dict):  # the loader reports a resource that is no mapping
+    if not isinstance(node.value, dict):  # the loader reports a resource that is not a mapping
         return node
     kept = {
         key: _in_value(key, child, fields.get(key, "any"), types, found) for key, child in node.value.items()

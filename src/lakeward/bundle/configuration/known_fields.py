@@ -14,7 +14,7 @@ from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.suggestions import unknown_name_hint
 
 UNKNOWN_FIELD = "unknown-field"
-"""The rule of keys that are no setting."""
+"""The rule about keys that no setting has."""
 REPEATED_KEY = "repeated-key"
 """The rule of keys that one mapping has more than once."""
 

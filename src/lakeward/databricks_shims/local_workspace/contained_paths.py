@@ -219,7 +219,7 @@ def volume_description(volume: Path) -> Path:
 
 
 def _is_volume_description(settings: Settings, entry: Path) -> bool:
-    """Return whether a file next to a volume stores its metadata: it is no file of a volume."""
+    """Return whether a file next to a volume stores its metadata: volumes do not show it."""
     if not (entry.name.startswith(".") and entry.name.endswith(_DESCRIPTION)):
         return False
     parts = _parts_below_volumes(settings, entry)

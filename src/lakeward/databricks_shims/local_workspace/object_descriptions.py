@@ -38,7 +38,7 @@ def read_shown(path: Path) -> dict[str, Any]:
     except ConfigurationError as damaged:
         return {"comment": damaged.message}
     if not isinstance(found.get("properties") or {}, dict):
-        return {"comment": f"{path} is damaged: its properties are no object."}
+        return {"comment": f"{path} is damaged: its properties are not an object."}
     return found
 
 

@@ -45,7 +45,7 @@ def list_objects(call: ApiRequest) -> Any:
 
 
 def _is_recent(about: dict[str, Any], since: int) -> bool:
-    """Return whether an object is no notebook, or one that was modified after a time."""
+    """Return whether an object is not a notebook, or was modified after a time."""
     return about["object_type"] != "NOTEBOOK" or int(about["modified_at"]) > since
 
 
@@ -133,7 +133,7 @@ def _is_protected(call: ApiRequest, place: Path) -> bool:
 
 
 def _check_jupyter(data: bytes) -> None:
-    """Raise ApiError for content that is no notebook: it could be stored, and neither run nor exported."""
+    """Raise ApiError for content that is not a notebook: it could be stored, but not run or exported."""
     notebook = None
     with suppress(ValueError, RecursionError):
         notebook = json.loads(data)

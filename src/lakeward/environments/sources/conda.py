@@ -16,7 +16,7 @@ from lakeward.environments.sources.requirements_txt import read_line
 from lakeward.errors import ConfigurationError
 
 _FILES = ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
-# Programs and libraries of conda's own, which are no packages of Python.
+# Programs and libraries of conda that are not Python packages.
 _NOT_PYTHON = {"pip", "openjdk", "git", "make", "nodejs", "gcc", "gxx", "compilers", "r-base", "libgcc"}
 _ON_PYPI = {"pytorch": "torch", "psycopg2": "psycopg2-binary", "msgpack-python": "msgpack"}
 

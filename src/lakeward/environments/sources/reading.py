@@ -57,7 +57,7 @@ def indexes(stated: object) -> tuple[str, ...]:
 
 
 def wanted(texts: Iterable[object], origin: str, role: Role, root: Path) -> Found:
-    """Requirements in the standard's form (PEP 508); what is none is left out, with the reason."""
+    """Requirements in the standard's form (PEP 508); other lines are left out, with the reason."""
     found: list[Wanted] = []
     left_out: list[LeftOut] = []
     for each in texts:

@@ -1,7 +1,7 @@
 """Statements on standalone materialized views and streaming tables.
 
 Each is a pipeline of one dataset whose only source is the CREATE statement. An update runs in a session of
-its own: temporary views and settings of the caller's session are no part of a definition.
+its own: temporary views and settings of the caller's session do not belong to a definition.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ _Sources = dict[int, frozenset[SourceColumn]]
 def column_lineage(query: DataFrame) -> dict[str, list[SourceColumn]]:
     """Return the source columns of each output column, in the order of the columns.
 
-    Views are resolved to the tables that they read. Conditions of filters and joins are no sources: they
+    Views are resolved to the tables that they read. Conditions of filters and joins are not sources: they
     choose rows. Columns of files and of generated rows have no table, so they are left out. Empty for a plan
     that cannot be described: lineage is for reports, and fails no update.
     """

@@ -313,7 +313,7 @@ def user_files(folders: Sequence[Path], sources: Sequence[Path]) -> list[Path]:
 
     These are the included notebooks, the modules that were imported since `user_modules()`, and of those that
     the process had imported before, the ones that the sources reach: other tasks of a job may run in the same
-    process, and their modules are no part of the pipeline.
+    process, and their modules do not belong to the pipeline.
     """
     found = {name: _file_of(module) for name, module in sys.modules.copy().items()}
     files = {name: file for name, file in found.items() if file and _is_below(file, folders)}

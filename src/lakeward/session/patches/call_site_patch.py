@@ -26,7 +26,7 @@ def _capture_call_site(before: Any) -> Any:
 
     @wraps(before)
     def capture_call_site(depth: int) -> str:
-        # The frame of this function is no caller: the frames begin with that of PySpark's decorator.
+        # The frame of this function is left out: the frames begin with that of PySpark's decorator.
         frames = list(islice(_frames_outside(own_folder, sys._getframe(1)), depth))
         # In a notebook IPython is loaded.
         shell, folders = _notebook() if "IPython" in sys.modules else (None, ())

@@ -5,7 +5,7 @@ differ from the runtimes that the code was written for:
 
 - `inspect.getfullargspec` counts `self` of a bound method. `udf(fake.first_name)` became a grouped aggregate,
   and its use failed with MISSING_GROUP_BY.
-- Hints such as `str` are no pandas or Arrow types: Spark makes an ordinary UDF, with a warning for each.
+- Hints such as `str` are not types of pandas or Arrow: Spark makes an ordinary UDF, with a warning for each.
 
 Without hints the setting `spark.sql.execution.pythonUDF.arrow.enabled` decides. PySpark reads the one of the
 process's first session. A notebook that another one runs has a session and settings of its own.
@@ -70,7 +70,7 @@ PATCHES = (
         "pyspark.sql.pandas.typehints",
         "infer_eval_type_for_udf",
         "session",
-        "udf() with type hints that are no pandas or Arrow types makes an ordinary UDF",
+        "udf() with type hints other than types of pandas or Arrow makes an ordinary UDF",
         _infer,
     ),
     PatchSpec(_BUILTIN, "_create_py_udf", "session", _SETTINGS.format("udf"), _create_udf),

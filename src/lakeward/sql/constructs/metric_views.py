@@ -32,7 +32,7 @@ _MEASURE = re.compile(r"\bmeasure\s*\(\s*(`(?:[^`]|``)+`|\w+)\s*\)", re.IGNORECA
 
 
 class _InvalidError(Exception):
-    """The definition is none of a metric view that can be created here."""
+    """The definition is not that of a metric view that can be created here."""
 
 
 def _create(cursor: TokenCursor) -> Edits | Refusal:

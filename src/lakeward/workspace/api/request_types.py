@@ -30,7 +30,7 @@ def parse_object(body: Any, name: str) -> dict[str, Any]:
     """Return `body` as the type `name`, which is a request (`jobs/create`) or an object (`jobs.JobSettings`).
 
     Fields that are null are left out, integers may be sent as strings, and strings as numbers or booleans.
-    Raises ApiError where a value has another type, or is none of an enumeration.
+    Raises ApiError for a value of another type, or one that an enumeration lacks.
     """
     parsed: dict[str, Any] = _parse(body, name, "")
     try:

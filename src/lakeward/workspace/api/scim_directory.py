@@ -124,7 +124,7 @@ class Directory:
             raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"Group with id {group_id} not found.")
 
     def _require_members(self, group: Document) -> None:
-        """Raise ApiError for a member that is no user, group or service principal."""
+        """Raise ApiError for a member that is not a user, group or service principal."""
         for member in map(_member_id, group.get("members") or ()):
             if all(self._store.get(kind.kind, member) is None for kind in RESOURCE_TYPES):
                 message = f"User, group or service principal with id {member[:100]} not found."
