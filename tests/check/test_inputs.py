@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
+from lakeward.check import imports
 from lakeward.check.imports import packages_of_runtimes
 from tests.check.conftest import Look
 
@@ -394,8 +395,9 @@ def test_a_schema_of_the_project_s_lakehouse_is_there(look: Look, tmp_path: Path
     ],
 )
 def test_a_package_below_databricks_is_named_unless_it_is_there(
-    look: Look, module: str, package: str
+    look: Look, module: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(imports, "is_installed", lambda name: False)
     use = {"a.py": f"import {module}\n"}
     assert look(use).of("needs_seed") == [f"package {package}"]
     assert not look({**use, "requirements.txt": f"{package}>=0.1\n"}).of("needs_seed")
