@@ -46,8 +46,8 @@ def validate(target: str | None, variables: dict[str, str], output: str, strict:
         for each in problems:
             print(plain(str(each)), file=sys.stderr)
         print(verdict(found, problems))
-    findings = [each for each in problems if each.rule not in LOCAL_RULES]
-    return 2 if errors or (strict and findings) else 0
+    open_problems = [each for each in problems if each.rule not in LOCAL_RULES]
+    return 2 if errors or (strict and open_problems) else 0
 
 
 @bundle.command()
