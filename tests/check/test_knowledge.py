@@ -109,7 +109,7 @@ df.writeStream.table("c")
 def test_a_task_runs_when_the_runner_has_its_kind() -> None:
     for kind in (*KINDS, *COMPOSITES):
         assert verdict("task", kind) == "runs_with_lakeward"
-    assert verdict("task", "dbt_task") == "refused"
+    assert verdict("task", "dbt_cloud_task") == "refused"
 
 
 @pytest.mark.parametrize(

@@ -87,3 +87,22 @@ def test_a_principal_has_one_entry_with_its_strongest_level(client: Any, turned:
             for each in listed.access_control_list
         } == {"bob": [LEVEL.CAN_MANAGE_RUN], USER: [LEVEL.IS_OWNER]}
         assert len(listed.access_control_list) == 2
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_the_permissions_of_a_submitted_run_are_those_of_its_job(server: Server, method: str) -> None:
+    """dbt sets them for each Python model."""
+    file = server.file("/Workspace/code/submitted.py", "print(1)")
+    task = {"task_key": "a", "spark_python_task": {"python_file": file}}
+    run_id = server.post("/api/2.1/jobs/runs/submit", {"tasks": [task]})["run_id"]
+    job_id = server.get("/api/2.1/jobs/runs/get", run_id=run_id)["job_id"]
+    assert job_id == run_id
+    owner = {"user_name": USER, "permission_level": "IS_OWNER"}
+    entries = [*([owner] if method == "PUT" else []), {"user_name": "bob", "permission_level": "CAN_VIEW"}]
+    assert server.get(f"{PATH}/jobs/{job_id}")["access_control_list"][0]["user_name"] == USER
+    answer = server.answer(method, f"{PATH}/jobs/{job_id}", {"access_control_list": entries})
+    assert answer.status_code == 200, answer.text
+    listed = server.get(f"{PATH}/jobs/{job_id}")["access_control_list"]
+    assert [each["user_name"] for each in listed] == [USER, "bob"]
+    assert server.answer("GET", f"/api/2.1/jobs/get?job_id={job_id}").status_code == 400
+    server.ended(run_id)

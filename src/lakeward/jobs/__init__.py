@@ -11,6 +11,7 @@ from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.jobs.concurrency import free_memory
+    from lakeward.jobs.dbt_artifacts import artifacts_file
     from lakeward.jobs.definition import library_lines, tasks_of
     from lakeward.jobs.dynamic_values import RunTrigger
     from lakeward.jobs.packages import map_workspace_paths, require_packages
@@ -36,6 +37,7 @@ __all__ = [
     "RunTrigger",
     "TaskProgress",
     "TaskResult",
+    "artifacts_file",
     "build_wheels",
     "can_repair",
     "free_memory",

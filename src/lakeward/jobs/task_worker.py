@@ -29,7 +29,7 @@ from lakeward.jobs.task_process import (
     TaskStarted,
     TaskValueSet,
 )
-from lakeward.jobs.tasks import notebook, pipeline, sql, user_code
+from lakeward.jobs.tasks import dbt, notebook, pipeline, sql, user_code
 from lakeward.jobs.tasks.user_code import Action, Context, Prepare
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
 from lakeward.python_grammar import newer_python_hint
@@ -144,6 +144,7 @@ def _execute(
 
 
 KINDS: Mapping[str, Prepare] = {
+    "dbt_task": dbt.prepare,
     "notebook_task": notebook.prepare,
     "pipeline_task": pipeline.prepare,
     "python_wheel_task": user_code.prepare_wheel,
@@ -160,7 +161,6 @@ REFUSED: Mapping[str, str] = {
     "dbt_cloud_task": "It starts a job of dbt Cloud.",
     "dbt_platform_task": "It starts a job of the dbt platform.",
     "gen_ai_compute_task": "It needs GPUs of the platform.",
-    "dbt_task": "dbt needs a SQL warehouse and its adapter; run dbt against a workspace.",
     "clean_rooms_notebook_task": "It needs a clean room, which only a workspace has.",
     "dashboard_task": "It refreshes a dashboard, which only a workspace has.",
     "power_bi_task": "It refreshes a model of Power BI.",

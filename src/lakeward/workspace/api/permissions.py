@@ -171,11 +171,18 @@ def _exists(call: ServerRequest, kind: str, key: str) -> bool:
     if key in _FIXED.get(kind, ()):
         return True
     if kind in _STORED:
-        return call.store.get(_STORED[kind], key.lower()) is not None
+        found = call.store.get(_STORED[kind], key.lower())
+        return found is not None or _submitted_run(call, kind, key) is not None
     if kind in _OBJECT_TYPES:
         found = workspace_handlers.find_by_id(call, key)
         return found is not None and found["object_type"] in _OBJECT_TYPES[kind]
     return False
+
+
+def _submitted_run(call: ServerRequest, kind: str, key: str) -> dict[str, Any] | None:
+    """Return the run of a job that was submitted and not created: both have the same id."""
+    run = call.store.get("run", key) if kind == "jobs" else None
+    return None if run is None or run["job_id"] else run
 
 
 def _noun(kind: str) -> str:
@@ -189,7 +196,12 @@ def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
     if kept is not None:
         return list(kept["entries"])
     creator = call.owner
-    if kind in _CREATED:
+    run = _submitted_run(call, kind, key)
+    if run is not None:
+        creator = run["creator_user_name"]
+        if run.get("access_control_list"):
+            return list(run["access_control_list"])
+    elif kind in _CREATED:
         found = call.store.get(_STORED[kind], key) or {}
         creator = found.get("creator_user_name") or creator
     level = "IS_OWNER" if kind in _OWNED else LEVELS[kind][-1]
@@ -243,7 +255,10 @@ def _strongest(kind: str, entries: Iterable[dict[str, Any]]) -> list[dict[str, A
 def _kept(call: ServerRequest, kind: str, key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
     if kind in _OWNED:
         _check_owners(kind, [entry for entry in entries if entry["permission_level"] == "IS_OWNER"])
-    call.store.put("acl", f"{kind}/{key}", {"entries": entries})
+    if _submitted_run(call, kind, key) is not None:
+        call.store.change("run", key, lambda run: run.update(access_control_list=entries))
+    else:
+        call.store.put("acl", f"{kind}/{key}", {"entries": entries})
     return _to_json(kind, key, entries)
 
 

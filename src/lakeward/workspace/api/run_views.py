@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
+from lakeward.workspace.api.dbt_output import dbt_output
 from lakeward.workspace.api.permissions import is_admin, is_granted, may, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_log import read_log
@@ -15,7 +16,14 @@ from lakeward.workspace.state.store import Document
 # The fields of a task's settings that runs repeat.
 _SETTINGS = (
     *("notebook_task", "spark_python_task", "python_wheel_task", "pipeline_task", "sql_task", "run_job_task"),
-    *("condition_task", "for_each_task", "environment_key", "job_cluster_key", "existing_cluster_id"),
+    *(
+        "dbt_task",
+        "condition_task",
+        "for_each_task",
+        "environment_key",
+        "job_cluster_key",
+        "existing_cluster_id",
+    ),
     *("run_if", "libraries", "timeout_seconds", "disabled"),
 )
 _CODES = {"SUCCESS": "SUCCESS", "CANCELED": "USER_CANCELED", "TIMEDOUT": "RUN_EXECUTION_ERROR"}
@@ -84,7 +92,8 @@ def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: boo
     run_id, job_id = run["run_id"], run["job_id"]
     shown = {
         "run_id": run_id,
-        "job_id": job_id,
+        # A submitted run has a job of its own on the platform, which no list of jobs contains.
+        "job_id": job_id or run_id,
         "number_in_job": run_id,
         "original_attempt_run_id": run_id,
         "creator_user_name": run["creator_user_name"],
@@ -135,6 +144,8 @@ def output_of(call: ServerRequest, run: Document, task: Document) -> Document:
     )
     if "notebook_task" in settings:
         answer["notebook_output"] = {"result": task.get("notebook_result") or "", "truncated": False}
+    if "dbt_task" in settings:
+        answer["dbt_output"] = dbt_output(call, str(run["run_id"]), task["task_key"])
     return answer
 
 

@@ -11,6 +11,7 @@ from lakeward.workspace.api import (
     commands,
     connector_service,
     dashboards,
+    dbt_output,
     empty_lists,
     grants,
     instance_profiles,
@@ -77,6 +78,7 @@ OWN: tuple[Route, ...] = (
     *empty_lists.ROUTES,
     *upload_aborts.ROUTES,
     *connector_service.ROUTES,
+    *dbt_output.ROUTES,
     *endpoint.ROUTES,
 )
 

@@ -1,10 +1,14 @@
 """The paths at which a SQL warehouse, or a cluster, answers Thrift: the `http_path` of a connection.
 
+Profiles of dbt and settings of connections name compute of the workspace that they are deployed to. What has
+the form of an id of a platform is accepted: the local warehouse runs the statements.
+
 Source: https://docs.databricks.com/integrations/compute-details
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from anyio import to_thread
@@ -14,20 +18,24 @@ from lakeward.workspace.api.cluster_records import require_cluster
 from lakeward.workspace.api.warehouses import require_warehouse
 from lakeward.workspace.context import ServerRequest
 
+_WAREHOUSE_ELSEWHERE = re.compile(r"[0-9a-f]{16}")
+_CLUSTER_ELSEWHERE = re.compile(r"\d{4}-\d{6}-\w+")
 _HEADERS = {"Content-Type": "application/x-thrift"}
 
 
 async def warehouse(call: ServerRequest) -> Any:
     """Answer a call to a SQL warehouse."""
     key = call.path_parameter
-    await to_thread.run_sync(require_warehouse, call, key)
+    if not _WAREHOUSE_ELSEWHERE.fullmatch(key):
+        await to_thread.run_sync(require_warehouse, call, key)
     return await _answer(call, key)
 
 
 async def cluster(call: ServerRequest) -> Any:
     """Answer a call to a cluster: the local warehouse runs its statements."""
     key = call.path_parameter.rpartition("/")[2]
-    await to_thread.run_sync(require_cluster, call, key)
+    if not _CLUSTER_ELSEWHERE.fullmatch(key):
+        await to_thread.run_sync(require_cluster, call, key)
     return await _answer(call, key)
 
 
