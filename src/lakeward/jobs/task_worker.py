@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
@@ -83,6 +84,9 @@ class ReportedTaskValues(MutableMapping[tuple[str, str], str]):
 def main() -> None:
     """Execute one TaskRequest; exit when the run has gone."""
     adopt_orphans()
+    # PySpark takes a main module without spec and file for a run of its doctests: `import pyspark.sql.connect`
+    # would end the process with exit code 0 if grpc is not installed, and the task would succeed.
+    sys.modules["__main__"].__spec__ = ModuleSpec("__main__", None)
     # Logs must contain the lines printed before a crash.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # they are text files here
