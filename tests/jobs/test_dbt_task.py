@@ -152,9 +152,11 @@ def test_artifacts_are_kept_for_the_output_of_the_run(dbt: None, run_task: Run, 
         assert sorted(archive.getnames()) == ["target", "target/manifest.json"]
 
 
-def test_code_of_a_notebook_goes_on_after_the_import_of_spark_connect(run_job: Callable[..., JobRun]) -> None:
+def test_a_notebook_continues_after_the_import_of_spark_connect(run_job: Callable[..., JobRun]) -> None:
     """As Python models of dbt do; PySpark would end the process where grpc is not installed."""
-    cell = "try:\n    import pyspark.sql.connect.dataframe\nexcept ImportError:\n    pass\nprint('after it')\n"
+    cell = (
+        "try:\n    import pyspark.sql.connect.dataframe\nexcept ImportError:\n    pass\nprint('after it')\n"
+    )
     job = "tasks: [{task_key: n, notebook_task: {notebook_path: note.py}}]"
     printed = Printed()
     files = {"note.py": f"# Databricks notebook source\n{cell}"}

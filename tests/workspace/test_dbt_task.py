@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import requests
-from tests.trees import write_files
 
+from tests.trees import write_files
 from tests.workspace.server import Server
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -104,9 +104,14 @@ def test_build_with_the_profile_of_the_project(server: Server) -> None:
     output = run(server, profiles_directory="profiles", commands=["dbt deps", build, build])
     assert output["metadata"]["state"]["result_state"] == "SUCCESS", output["logs"]
     assert output["logs"].count("Completed successfully") == 2
-    assert rows(server, "SELECT customer, amount FROM main.built.customers ORDER BY 1") == [["ann", "10"], ["bob", "20"]]
+    assert rows(server, "SELECT customer, amount FROM main.built.customers ORDER BY 1") == [
+        ["ann", "10"],
+        ["bob", "20"],
+    ]
     assert rows(server, "SELECT order_id FROM main.built.large") == [["2"]]
-    assert rows(server, "SELECT count(*) FROM main.built.orders_snapshot WHERE dbt_valid_to IS NULL") == [["2"]]
+    assert rows(server, "SELECT count(*) FROM main.built.orders_snapshot WHERE dbt_valid_to IS NULL") == [
+        ["2"]
+    ]
     comments = "SELECT column_name, comment FROM main.information_schema.columns"
     assert ["order_id", "the order's id"] in rows(server, f"{comments} WHERE table_name = 'orders'")
     link = output["dbt_output"]["artifacts_link"]

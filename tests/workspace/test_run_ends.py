@@ -180,3 +180,14 @@ def test_a_signal_without_a_name_ends_a_task_or_a_run(server: Server, whom: str)
     assert run["state"]["result_state"] == "FAILED"
     assert "signal 40" in run["state"]["state_message"]
     assert run["tasks"][0]["state"]["result_state"] == "SUCCESS"
+
+
+def test_a_failed_submitted_run_is_an_internal_error(server: Server) -> None:
+    """dbt-databricks looks at the life cycle state alone, and took a Python model that failed for built."""
+    task = {
+        "task_key": "a",
+        "spark_python_task": {"python_file": server.file("/Workspace/code/fails.py", "1 / 0")},
+    }
+    run = server.ended(server.post("/api/2.2/jobs/runs/submit", {"tasks": [task]})["run_id"])
+    assert (run["state"]["life_cycle_state"], run["state"]["result_state"]) == ("INTERNAL_ERROR", "FAILED")
+    assert run["state"]["state_message"].startswith("Task a failed with message: ")

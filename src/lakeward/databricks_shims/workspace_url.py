@@ -171,7 +171,7 @@ PATCHES = (
     ),
     PatchSpec("httpx:HTTPTransport", "handle_request", "shims", _REASON, _httpx_sent),
     PatchSpec("httpx:AsyncHTTPTransport", "handle_async_request", "shims", _REASON, _httpx_sent),
-    PatchSpec("aiohttp:ClientSession", "_build_url", "shims", _REASON, _aiohttp_url),
+    PatchSpec("aiohttp.client:ClientSession", "_build_url", "shims", _REASON, _aiohttp_url),
     PatchSpec("databricks.sql.client:Connection", "__init__", "shims", _REASON, _sql_connection),
 )
 PATCHED_MODULES = tuple(dict.fromkeys(spec.owner.partition(":")[0] for spec in PATCHES))

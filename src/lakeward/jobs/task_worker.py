@@ -84,8 +84,8 @@ class ReportedTaskValues(MutableMapping[tuple[str, str], str]):
 def main() -> None:
     """Execute one TaskRequest; exit when the run has gone."""
     adopt_orphans()
-    # PySpark takes a main module without spec and file for a run of its doctests: `import pyspark.sql.connect`
-    # would end the process with exit code 0 if grpc is not installed, and the task would succeed.
+    # PySpark takes a main module without spec and file for a run of its doctests, and ends the process at
+    # `import pyspark.sql.connect` if grpc is not installed.
     sys.modules["__main__"].__spec__ = ModuleSpec("__main__", None)
     # Logs must contain the lines printed before a crash.
     for stream in (sys.stdout, sys.stderr):

@@ -79,7 +79,8 @@ def task_changed(run: Document, key: str, state: str, at: int) -> None:
 def finish(run: Document, ending: ProcessResult, at: int) -> None:
     """End a run with the result of its process, and its remaining tasks with it.
 
-    A failed run of several tasks is INTERNAL_ERROR/FAILED, of one task TERMINATED/FAILED, as on the platform.
+    A failed run of several tasks is INTERNAL_ERROR/FAILED, a job's run of one task TERMINATED/FAILED, as on
+    the platform. A submitted run is INTERNAL_ERROR, too: otherwise dbt would take a Python model for built.
     """
     result = ending.result or {}
     for task_result in result.get("tasks") or ():
@@ -109,7 +110,8 @@ def finish(run: Document, ending: ProcessResult, at: int) -> None:
         if failed and not reason:
             reason = f"Task {failed[0]} failed with message: {_message(run, failed[0])}"
     life = "TERMINATED"
-    if outcome == "FAILED" and (refused or ending.internal or len(states) > 1):
+    submitted = run.get("run_type") == "SUBMIT_RUN"
+    if outcome == "FAILED" and (refused or ending.internal or submitted or len(states) > 1):
         life = "INTERNAL_ERROR"
     run["state"] = {"life_cycle_state": life, "result_state": outcome, "state_message": reason}
     run["end_time"] = at
