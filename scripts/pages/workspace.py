@@ -77,8 +77,8 @@ displays is shown in a frame without scripts; download the page to run them.
 
 ## Runs
 
-- A failed run of several tasks is INTERNAL_ERROR / FAILED, of one task TERMINATED / FAILED, as on
-  Databricks.
+- A failed run of several tasks, or one that was submitted, is INTERNAL_ERROR / FAILED, a run of a job
+  with one task TERMINATED / FAILED, as on Databricks.
 - A run always reaches a final state, with the reason in `state_message`, and frees its slot: also if its
   process cannot start, the disk is full or lakeward itself fails. A run whose server was killed becomes
   INTERNAL_ERROR at the next start. [No process outlives its run](jobs.md).
@@ -178,6 +178,36 @@ triggers.
 - Results are available for one hour, in all combinations of disposition and format that Databricks has.
   External links are valid for 15 minutes, for one chunk, without a token; requests that add one are
   refused.
+
+## databricks-sql-connector
+
+`sql.connect(server_hostname=…, http_path=…, access_token=…)`, and what is built on it (SQLAlchemy's
+`databricks://…`, [dbt](dbt.md)), talks HiveServer2's Thrift protocol. SQL warehouses and clusters answer it.
+
+- Code that runs here (`lakeward run`, `notebook`, tasks of jobs) reaches the workspace without change, by
+  `spark.databricks.workspaceUrl`, `Config().host` or `DATABRICKS_HOST`, with or without `https://`, and with
+  a token or a `credentials_provider`. `use_sea=True` does, too.
+- `http_path` is `/sql/1.0/warehouses/ID`, `/sql/1.0/endpoints/ID` or `/sql/protocolv1/o/ORG/CLUSTER`. Ids
+  that have the form of the platform's (16 hexadecimal digits, `0123-456789-abcdefgh`) need not exist here.
+- A program of its own needs the address without TLS, which the connector takes as `_connection_uri`. Without
+  `enable_telemetry=False` it waits a minute for an answer at port 443:
+
+  ```python
+  sql.connect(
+      server_hostname="127.0.0.1", http_path=path, access_token=token,
+      _connection_uri=f"http://127.0.0.1:{port}{path}", enable_telemetry=False,
+  )
+  ```
+
+- A session keeps catalog, schema, settings, temporary views and variables until it is closed, has had no
+  request for an hour, or the warehouse is stopped; the process does not end while there are sessions. The
+  schema of a connection may be created later.
+- `session_configuration` takes ANSI_MODE, TIMEZONE, LEGACY_TIME_PARSER_POLICY, MAX_FILE_PARTITION_BYTES and
+  settings of Spark; the platform's other parameters have no effect.
+- Statements, and requests for metadata, are in the history of queries and can be canceled there. Results are
+  sent inline and uncompressed: staging commands (`PUT`, `GET`, `REMOVE`) and links to cloud storage are not
+  supported. Intervals are texts as SQL writes them.
+- JDBC and ODBC drivers are not tested.
 
 ## Clusters and command execution
 

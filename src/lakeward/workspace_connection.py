@@ -17,6 +17,8 @@ from lakeward.atomic_files import atomic_write, read_regular
 
 HOST_VARIABLE = "LAKEWARD_WORKSPACE_HOST"
 FILE_VARIABLE = "LAKEWARD_WORKSPACE_FILE"
+WORKSPACE_ID = 1000000000000001
+"""Id of every local workspace."""
 
 
 @dataclass(frozen=True)

@@ -420,3 +420,16 @@ def test_a_client_of_another_process_names_the_address(server: Server) -> None:
         enable_telemetry=False,
     ) as connection:
         assert rows(connection.cursor(), "SELECT 1") == [(1,)]
+
+
+def test_the_rest_api_in_place_of_thrift(connect: Connect) -> None:
+    """`use_sea=True`: sessions and statements of the REST API."""
+    cursor = connect(use_sea=True, catalog="main", schema="default").cursor()
+    assert rows(cursor, "SELECT current_catalog(), current_schema()") == [("main", "default")]
+    cursor.execute("CREATE TEMPORARY VIEW kept AS SELECT id FROM range(3)")
+    assert rows(cursor, "SELECT count(*), :a FROM kept", {"a": 5}) == [(3, 5)]
+    with pytest.raises(sql.exc.Error, match="TABLE_OR_VIEW_NOT_FOUND"):
+        cursor.execute("SELECT * FROM nope")
+    cursor.connection.close()
+    with pytest.raises(sql.exc.Error, match="status 400"):
+        connect(use_sea=True, catalog="nope")

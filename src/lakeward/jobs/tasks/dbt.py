@@ -25,12 +25,11 @@ from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.jobs.tasks.user_code import Action, Context
 from lakeward.session import find_platform_folder, is_platform_path
-from lakeward.workspace_connection import NO_WORKSPACE, process_connection
+from lakeward.workspace_connection import NO_WORKSPACE, WORKSPACE_ID, process_connection
 
 _PROJECT_FILE = "dbt_project.yml"
 _MOST_COMMANDS = 10
 _DEFAULT_SCHEMA = "default"
-_WORKSPACE_ID = "0"
 # Of a working tree, what no project reads: state, environments, and what dbt itself writes.
 _LEFT_OUT = (".git", ".lakeward", ".databricks", ".venv", "node_modules", "target", "logs", "dbt_packages")
 
@@ -124,7 +123,7 @@ def _variables(spec: Mapping[str, Any], folder: Path, project: Path) -> dict[str
         # The name that the connector, and what else dbt-databricks uses, are led from to the workspace.
         "DBT_HOST": NO_WORKSPACE.host.removeprefix("https://"),
         "DBT_ACCESS_TOKEN": connection.token,
-        "DBT_ORG_ID": _WORKSPACE_ID,
+        "DBT_ORG_ID": str(WORKSPACE_ID),
         "DBT_CLUSTER_ID": "lakeward-local",
         "DBT_CATALOG": catalog,
         "DBT_SCHEMA": schema or _DEFAULT_SCHEMA,

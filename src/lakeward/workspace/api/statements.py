@@ -27,7 +27,7 @@ STATEMENT_BYTES = 16 * 2**20
 HISTORY_CHARACTERS = 2**16
 """Of the text of a statement, in the history of queries: its pages and lists have many statements."""
 
-_DISPOSITIONS = ("INLINE", "EXTERNAL_LINKS")
+_DISPOSITIONS = ("INLINE", "EXTERNAL_LINKS", "INLINE_OR_EXTERNAL_LINKS")
 _FORMATS = ("JSON_ARRAY", "ARROW_STREAM", "CSV")
 _MEDIA_TYPES = {
     "JSON_ARRAY": "application/json",
@@ -78,6 +78,20 @@ def download_chunk(call: ServerRequest) -> ApiResponse:
     return ApiResponse(file=file, headers={"Content-Type": _MEDIA_TYPES[layout], "Cache-Control": "no-store"})
 
 
+def close(call: ServerRequest) -> None:
+    """Cancel a statement that is running, and remove its result."""
+    statement_id = call.path_parameter
+    stored_statement(call, statement_id)
+    call.context.warehouse.cancel(statement_id)
+    call.context.warehouse.remove_result(statement_id)
+    call.store.change("statement", statement_id, _close)
+
+
+def _close(body: Document) -> None:
+    if body["status"]["state"] == "SUCCEEDED":
+        body["status"] = {"state": "CLOSED"}
+
+
 def cancel(call: ServerRequest) -> None:
     """Cancel one statement."""
     stored_statement(call, call.path_parameter)
@@ -106,6 +120,8 @@ class StatementRequest:
         warehouse = _text(body, "warehouse_id", required=True)
         require_warehouse(call, warehouse)
         disposition = _choice(body, "disposition", _DISPOSITIONS)
+        if disposition == "INLINE_OR_EXTERNAL_LINKS":
+            disposition = "EXTERNAL_LINKS"  # a result that is small may have links, too
         layout = _choice(body, "format", _FORMATS)
         if disposition == "INLINE" and layout != "JSON_ARRAY":
             raise invalid_parameter(
@@ -120,6 +136,7 @@ class StatementRequest:
             "byte_limit": _limit(body, "byte_limit"),
             "disposition": disposition,
             "format": layout,
+            "session": _session(call),
         }
         on_timeout = _choice(body, "on_wait_timeout", ("CONTINUE", "CANCEL"))
         wait = _seconds(_text(body, "wait_timeout") or "10s")
@@ -247,6 +264,14 @@ def read_rows(call: ServerRequest, statement: Document) -> list[list[str | None]
     return [row for chunk in chunks for row in chunk]
 
 
+def _session(call: ServerRequest) -> str | None:
+    """Return the session of a request, None without one. Raises ApiError for one that is not open."""
+    key = _text(call.body, "session_id")
+    if key and call.context.sessions.find(key, call.caller) is None:
+        raise missing(f"The session {key}")
+    return key or None
+
+
 def _text(body: Document, name: str, *, required: bool = False) -> str:
     value = body.get(name)
     if value is None or value == "":
@@ -312,6 +337,7 @@ def _seconds(text: str) -> float:
 ROUTES = (
     Route("POST", "/api/2.0/sql/statements", execute),
     Route("GET", "/api/2.0/sql/statements/{}", get),
+    Route("DELETE", "/api/2.0/sql/statements/{}", close),
     Route("GET", "/api/2.0/sql/statements/{}/result/chunks/{}", result_chunk),
     Route("POST", "/api/2.0/sql/statements/{}/cancel", cancel),
     Route("GET", f"{RESULTS_PATH}{{}}/{{}}", download_chunk),

@@ -18,8 +18,8 @@ from lakeward.databricks_shims.local_workspace import (
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.update_mask import read_update_mask
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document
+from lakeward.workspace_connection import WORKSPACE_ID
 
 _LONGEST = 730 * 24 * 3600
 

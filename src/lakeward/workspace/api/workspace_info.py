@@ -7,7 +7,7 @@ from typing import Any
 from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, missing
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.state.connection import WORKSPACE_ID
+from lakeward.workspace_connection import WORKSPACE_ID
 
 METASTORE_ID = "00000000-0000-0000-0000-000000000001"
 _UC = "/api/2.1/unity-catalog"

@@ -42,9 +42,9 @@ from lakeward.dbutils import Environment
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.http.route_table import PUBLIC_PATHS, TABLE
-from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import now
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
+from lakeward.workspace_connection import WORKSPACE_ID
 
 MAX_JSON_BYTES = 32 * 2**20
 MAX_UPLOAD_BYTES = 5 * 2**30

@@ -11,8 +11,8 @@ from typing import Any
 from lakeward.session import PathMap, Settings
 from lakeward.workspace.runs.cluster_libraries import add_cluster_libraries
 from lakeward.workspace.runs.saved_query import inline_saved_query
-from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document, Store
+from lakeward.workspace_connection import WORKSPACE_ID
 
 
 def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host: str = "") -> Document:

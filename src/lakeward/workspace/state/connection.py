@@ -12,9 +12,6 @@ from lakeward.databricks_shims.local_workspace import CONNECTION
 from lakeward.session import Settings
 from lakeward.workspace_connection import Connection, read_connection_file
 
-WORKSPACE_ID = 1000000000000001
-"""Id of every local workspace."""
-
 
 def connection_file(settings: Settings) -> Path:
     """Return the file of a target."""

@@ -1,0 +1,50 @@
+"""Sessions of SQL statements in the REST API, which `databricks-sql-connector` opens with `use_sea=True`.
+
+The paths and fields are those that the connector sends; the API is not documented.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anyio import to_thread
+
+from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
+from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
+
+_OPENING_SECONDS = 600.0
+
+
+async def open_session(call: ServerRequest) -> Any:
+    """Open a session in a catalog and schema, with settings."""
+    warehouse_id = call.required("warehouse_id")
+    await to_thread.run_sync(require_warehouse, call, warehouse_id)
+    await to_thread.run_sync(wake_warehouse, call, warehouse_id)
+    settings = {str(name): str(value) for name, value in call.mapping("session_confs").items()}
+    order = {
+        "catalog": call.text("catalog") or None,
+        "schema": call.text("schema") or None,
+        "configuration": settings,
+    }
+    answers: list[Document] = []
+    session, execution = call.context.sessions.open(call.caller, warehouse_id, order, answers.append)
+    if not await execution.wait(_OPENING_SECONDS):
+        call.context.sessions.close(session)
+        raise ApiError(504, "DEADLINE_EXCEEDED", "The session was not opened in time.")
+    if "error" in answers[0]:
+        raise ApiError(400, "BAD_REQUEST", answers[0]["error"])
+    return {"session_id": session.key}
+
+
+def close_session(call: ServerRequest) -> None:
+    """Close a session; its temporary views and variables end with it."""
+    session = call.context.sessions.find(call.path_parameter, call.caller)
+    if session is None:
+        raise missing(f"The session {call.path_parameter}")
+    call.context.sessions.close(session)
+
+
+_PATH = "/api/2.0/sql/sessions"
+ROUTES = (Route("POST", _PATH, open_session), Route("DELETE", f"{_PATH}/{{}}", close_session))
