@@ -29,6 +29,7 @@ MEANINGS = {
     "PARENT_NOT_FOUND": "A deployment would create a resource in a schema that does not exist.",
     "REQUIREMENTS_NOT_FOUND": "A requirements file names another one that does not exist.",
     "RESOURCE_EXISTS": "A deployment would create a resource whose name another one has already.",
+    "UPDATE_FAILED": "The update that a unit test of a pipeline runs has failed; the message has the reason.",
     "SEED_FORMAT_UNKNOWN": "A seed is a file or folder of a format that cannot be read.",
 }
 # Sentences that several messages contain: a function of one name makes them.

@@ -34,6 +34,7 @@ def test_an_attribute_of_several_packages_is_listed_with_each_of_its_layers() ->
         "seeds",
         "serverless",
         "pipelines",
+        "pipeline tests",
     }
     assert listed[("delta.tables.DeltaTable", "forName")] == {"session", "seeds"}
 

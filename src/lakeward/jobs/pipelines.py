@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.bundle import Bundle
@@ -28,6 +29,8 @@ def run_pipeline(
     selection: PipelineSelection | None = None,
     continuous: bool = False,
     on_event: Callable[[Progress], None] | None = None,
+    storage: Path | None = None,
+    event_log: str | None = None,
 ) -> Update:
     """Run an update of the pipeline `key` of `bundle` and return the result of each dataset.
 
@@ -41,6 +44,8 @@ def run_pipeline(
         selection: What to refresh; default: everything, incrementally.
         continuous: Repeat until SIGTERM or Ctrl-C.
         on_event: Receives progress.
+        storage: The folder of checkpoints; default: the pipeline's in `settings`.
+        event_log: The table as which the event log is published; default: the one that the bundle names.
 
     Raises:
         ConfigurationError: The key or a source does not exist.
@@ -63,9 +68,10 @@ def run_pipeline(
             schema=pipeline.get("schema") or pipeline.get("target"),
             configuration={name: str(value) for name, value in (pipeline.get("configuration") or {}).items()},
             root=bundle.root / root if root else None,
-            storage=settings.pipelines / key,
-            event_log=event_log_table(pipeline),
+            storage=storage or settings.pipelines / key,
+            event_log=event_log or event_log_table(pipeline),
             refresh=selection.refresh,
+            only_selected=selection.only_selected,
             full_refresh=selection.full_refresh,
             full_refresh_all=selection.full_refresh_all,
             reset_checkpoints=selection.reset_checkpoints,

@@ -341,9 +341,13 @@ def first_failure(results: Sequence[TaskResult]) -> str | None:
 
 @dataclass(frozen=True)
 class PipelineSelection:
-    """Which datasets an update refreshes, and whether it is a dry run."""
+    """Which datasets an update refreshes, and whether it is a dry run.
+
+    `only_selected` leaves the other tables out of the graph, as tests of pipelines need it.
+    """
 
     refresh: tuple[str, ...] = ()
+    only_selected: bool = False
     full_refresh: tuple[str, ...] = ()
     full_refresh_all: bool = False
     dry_run: bool = False

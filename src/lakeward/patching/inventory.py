@@ -43,6 +43,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.seeds.missing:PATCHES",
     "lakeward.pipelines.api.modules:PATCHES",
     "lakeward.pipelines.analysis.flow_evaluation:PATCHES",
+    "lakeward.testing.pipeline_tests:PATCHES",
 )
 
 

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakeward.pipelines.api.modules import fill_dlt, serve_tests, stop_serving_tests
-    from lakeward.pipelines.api.parameters import FUNCTIONS, MODULES, Function, Parameter, function
+    from lakeward.pipelines.api.parameters import (
+        FUNCTIONS,
+        MODULES,
+        TEST_MODULE,
+        Function,
+        Parameter,
+        function,
+    )
     from lakeward.pipelines.events.event_log import tail_events
     from lakeward.pipelines.execution.pipeline_execution import run
     from lakeward.pipelines.execution.update_context import OWN_SETTINGS, UpdateOptions

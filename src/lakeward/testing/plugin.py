@@ -74,9 +74,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[home_key] = home
     from lakeward.databricks_shims import VERSION, install, runtime_version
     from lakeward.errors import LakewardError
+    from lakeward.pipelines import TEST_MODULE
     from lakeward.session import Settings, install_connect_hook, mapped_paths
 
-    install(also={"dlt": dlt})
+    install(also={"dlt": dlt, TEST_MODULE: pipeline_tests})
     install_connect_hook()
     if config.getini("lakeward_runtime_version") and VERSION not in os.environ:
         os.environ[VERSION] = runtime_version(settings_here().profile)
@@ -156,6 +157,12 @@ def dlt(module: ModuleType) -> None:
     from lakeward.pipelines import fill_dlt
 
     fill_dlt(module)
+
+
+def pipeline_tests(module: ModuleType) -> None:
+    from lakeward.testing.pipeline_tests import fill
+
+    fill(module)
 
 
 def settings_here() -> Settings:

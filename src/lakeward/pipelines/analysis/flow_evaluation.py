@@ -137,7 +137,7 @@ class FlowEvaluator:
             return name
         dataset = self._readable(parts)
         if dataset is None:
-            if strict:
+            if strict and not self.graph.is_reduced:
                 raise self._unknown(name)
             return quote_name(parts)
         self._note(dataset)

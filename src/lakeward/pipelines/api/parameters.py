@@ -17,6 +17,8 @@ from lakeward.pipelines.graph.elements import RefreshPolicy
 
 MODULES = ("pyspark.pipelines", "dlt")
 """The modules that serve the API; both have the same objects (SDP-1.2)."""
+TEST_MODULE = "pyspark.pipelines.testing"
+"""The module of unit tests of pipelines, which `lakeward test` serves."""
 Verdict = Literal["supported", "accepted", "refused"]
 Role = Literal["query", "target", "flow", "rule", "read", "other"]
 

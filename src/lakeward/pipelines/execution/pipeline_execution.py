@@ -192,11 +192,22 @@ class PipelineExecution:
         """Run the update. `scope` holds the context managers of user modules and private tables."""
         graph = self._collect(scope)
         selection = self._select(graph)
+        if self.options.only_selected:
+            graph = self._reduced(graph, graph.without_tables(selection.refresh))
         locations = SchemaLocations(self.context.storage, self.checkpoints, temporary, selection)
         resolved_graph = self._analyze(graph, selection, locations)
+        if self.options.only_selected:
+            graph = self._reduced(graph, replace(graph, datasets=(*graph.only(resolved_graph.datasets),)))
         if not self.options.dry_run:
             self._reset(resolved_graph, selection)
             self._execute(graph, resolved_graph, selection, locations)
+
+    def _reduced(self, graph: DataflowGraph, reduced: DataflowGraph) -> DataflowGraph:
+        """Return `reduced`, and leave what it lacks out of the results."""
+        for dataset in graph:
+            if dataset not in reduced.datasets:
+                del self.results[dataset.key]
+        return reduced
 
     def _collect(self, scope: ExitStack) -> DataflowGraph:
         """Execute the source files; their modules stay imported until `scope` ends."""
@@ -255,7 +266,9 @@ class PipelineExecution:
             )
         self.reporter.graph_defined(resolved_graph)
         self._record_unreached(graph, resolved_graph)
-        _raise_errors(error for errors in resolved_graph.errors.values() for error in errors)
+        # Without the other tables, a view may be one that no selected table reads.
+        keys = selection.refresh if self.options.only_selected else resolved_graph.errors
+        _raise_errors(resolved_graph.causes(keys))
         return resolved_graph
 
     def _reset(self, resolved_graph: ResolvedGraph, selection: RefreshSelection) -> None:

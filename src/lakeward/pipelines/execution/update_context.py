@@ -46,6 +46,7 @@ class UpdateOptions:
         event_log: Name of the table as which the event log is published; its catalog and schema default to
             those of the pipeline.
         refresh: Datasets to refresh; none means all.
+        only_selected: Leave the other tables out of the graph: flows read them like tables of others.
         full_refresh: Datasets to truncate and reprocess.
         full_refresh_all: Truncate and reprocess all datasets.
         reset_checkpoints: Flows that reprocess all input into tables that keep their rows.
@@ -64,6 +65,7 @@ class UpdateOptions:
     storage: Path | None = None
     event_log: str | None = None
     refresh: Sequence[str] = ()
+    only_selected: bool = False
     full_refresh: Sequence[str] = ()
     full_refresh_all: bool = False
     reset_checkpoints: Sequence[str] = ()

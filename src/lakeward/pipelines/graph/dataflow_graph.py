@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lakeward.errors import PipelineError
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DataflowGraph:
-    """All datasets of a pipeline; `default_schema` completes short names."""
+    """All datasets of a pipeline; `default_schema` completes short names.
+
+    `is_reduced` is True where tables of the pipeline are left out and read like any other.
+    """
 
     default_schema: DefaultSchema
     datasets: tuple[Dataset, ...]
     hooks: tuple[EventHook, ...] = ()
+    is_reduced: bool = False
 
     def __iter__(self) -> Iterator[Dataset]:
         return iter(self.datasets)
@@ -55,6 +59,11 @@ class DataflowGraph:
     @property
     def _by_key(self) -> dict[tuple[str, ...], Dataset]:
         return {dataset.key: dataset for dataset in self.datasets}
+
+    def without_tables(self, kept: Collection[Key]) -> DataflowGraph:
+        """Return the graph without the tables and sinks that are not among `kept`; its views remain."""
+        datasets = tuple(each for each in self if each.key in kept or each.is_view)
+        return replace(self, datasets=datasets, is_reduced=True)
 
     def names(self) -> list[str]:
         return [dataset.name for dataset in self.datasets]
@@ -108,3 +117,11 @@ class ResolvedGraph:
     datasets: dict[Key, ResolvedDataset] = field(default_factory=dict)
     errors: dict[Key, list[PipelineError]] = field(default_factory=dict)
     blocked: dict[Key, Dataset] = field(default_factory=dict)
+
+    def causes(self, keys: Iterable[Key]) -> Iterator[PipelineError]:
+        """Yield the errors of the datasets, and those of the inputs that block them."""
+        for key in keys:
+            cause = key
+            while cause in self.blocked:
+                cause = self.blocked[cause].key
+            yield from self.errors.get(cause, ())
