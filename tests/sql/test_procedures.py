@@ -172,6 +172,23 @@ def test_what_does_not_fit_has_the_condition_of_the_platform(sql: Any, text: str
     assert raised.value.getCondition() == condition
 
 
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("CREATE PROCEDURE p() SQL SECURITY INVOKER BEGIN SELECT 1; END", "'BEGIN'"),
+        ("CREATE OR REPLACE PROCEDURE p() BEGIN SELECT 1; END", "'BEGIN'"),
+        ("CREATE PROCEDURE p() AS SELECT 1", "'SELECT'"),
+        ("CREATE PROCEDURE p(x INT) DETERMINISTIC AS BEGIN SELECT 1; END", "'DETERMINISTIC'"),
+        ("CREATE PROCEDURE p() LANGUAGE SQL", "end of input"),
+    ],
+)
+def test_a_syntax_error_names_the_word_that_does_not_fit(sql: Any, text: str, near: str) -> None:
+    with pytest.raises(ParseException) as caught:
+        sql(text)
+    assert caught.value.getCondition() == "PARSE_SYNTAX_ERROR"
+    assert f"at or near {near}" in str(caught.value)
+
+
 def test_procedures_are_described_listed_and_dropped(sql: Any) -> None:
     lines = [row[0] for row in sql("DESCRIBE PROCEDURE EXTENDED area")]
     assert lines[:5] == [

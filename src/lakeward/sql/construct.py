@@ -90,6 +90,13 @@ class Command:
 RewriteResult = Edits | Command | Refusal
 
 
+def syntax_error(cursor: TokenCursor, statement: str) -> Refusal:
+    """Return the error of `statement` at the next token, for statements that no other parser has."""
+    token = cursor.next
+    near = "end of input" if token is None else f"'{token.text}'"
+    return Refusal("PARSE_SYNTAX_ERROR", f"{near} in {statement}", "42601", {"error": near, "hint": ""})
+
+
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """Return `text` with the edits applied.
 

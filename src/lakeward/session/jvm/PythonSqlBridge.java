@@ -16,6 +16,8 @@ import org.apache.spark.QueryContext;
 import org.apache.spark.SparkThrowableHelper;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import scala.Option;
 import scala.Some;
 import scala.collection.immutable.Map;
@@ -150,6 +152,11 @@ public class PythonSqlBridge {
 
     static RuntimeException error(JsonNode error) {
         String condition = error.get("condition").asText();
+        if (condition.equals("PARSE_SYNTAX_ERROR") && error.hasNonNull("parameters")) {
+            // Spark's own parser raises a subclass of AnalysisException.
+            return WarehouseCatalog.sneak(new ParseException(ObjectDefinitions.none(), CurrentOrigin.get(), condition,
+                ObjectDefinitions.scalaMap(error.get("parameters")), new QueryContext[0]));
+        }
         if (error.hasNonNull("parameters") && isKnown(condition)) {
             return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(error.get("parameters"))));
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult
+from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, syntax_error
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -60,9 +60,7 @@ def _copy_into(cursor: TokenCursor) -> RewriteResult:
     except _InvalidClause as error:
         return error.refusal
     except Unmatched:
-        token = cursor.next
-        near = "end of input" if token is None else f"'{token.text}'"
-        return Refusal("PARSE_SYNTAX_ERROR", f"{near} in COPY INTO", "42601", {"error": near, "hint": ""})
+        return syntax_error(cursor, "COPY INTO")
 
 
 def _statement(cursor: TokenCursor) -> CopyInto:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, Rows, unsupported
+from lakeward.sql.construct import (
+    BEGINNING,
+    Command,
+    Construct,
+    Refusal,
+    RewriteResult,
+    Rows,
+    syntax_error,
+    unsupported,
+)
 from lakeward.sql.procedures import require_procedure
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
@@ -275,14 +284,18 @@ def _object_of_grant(cursor: TokenCursor) -> Securable:
     return read_securable(cursor, needs_kind=False)
 
 
-def _grant(cursor: TokenCursor) -> Grant | Revoke:
+def _grant(cursor: TokenCursor) -> RewriteResult:
     verb = cursor.one_of("GRANT", "REVOKE")
     privileges = cursor.separated(lambda: _privilege(cursor))
     cursor.need("ON")
     securable = _object_of_grant(cursor)
     cursor.need("TO" if verb == "GRANT" else "FROM")
+    if cursor.next is not None and cursor.next.word == "RECIPIENT" and len(cursor.ahead(2)) == 2:
+        raise Unmatched  # a statement of its own
     principal = cursor.part_or_string()
-    cursor.end()
+    if cursor.next is not None:
+        # There is one principal, and no option after it.
+        return syntax_error(cursor, verb)
     return (Grant if verb == "GRANT" else Revoke)(securable, privileges, principal)
 
 

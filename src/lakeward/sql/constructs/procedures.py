@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.spark_internals import java_session
-from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, Rows, syntax_error
 from lakeward.sql.constructs.catalogs import schema_and_pattern
 from lakeward.sql.procedures import (
     KIND,
@@ -110,10 +110,10 @@ def _create_procedure(cursor: TokenCursor) -> RewriteResult:
             or cursor.words("NOT", "DETERMINISTIC")
             or cursor.words("MODIFIES", "SQL", "DATA")
         ):
-            raise Unmatched
+            return syntax_error(cursor, "CREATE PROCEDURE")
     begin = cursor.at
     if not begins_block(cursor):
-        raise Unmatched
+        return syntax_error(cursor, "CREATE PROCEDURE")
     cursor.finish()
     procedure = Procedure(parameters, cursor.text(begin), comment, security)
     return CreateProcedure(name, procedure, or_replace, if_not_exists)
