@@ -6,6 +6,7 @@ backticks, dots, blanks and quotes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 
@@ -76,3 +77,12 @@ def quote_properties(properties: Mapping[str, str], separator: str = ", ") -> st
     "'delta.appendOnly' = 'true', 'owner' = 'ann'"
     """
     return separator.join(f"{quote_string(key)} = {quote_string(value)}" for key, value in properties.items())
+
+
+def is_placeholder(name: str) -> bool:
+    """Return whether `name` has a variable that nothing has replaced, such as `${catalog}`.
+
+    >>> [is_placeholder(name) for name in ("${catalog}", "{{ env }}_raw", "<your_catalog>", "main.`a b`")]
+    [True, True, True, False]
+    """
+    return re.search(r"[{}<>]", name) is not None

@@ -67,6 +67,14 @@ def command(name: str, catalog: str) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("name", ["${catalog}", "{{ catalog }}", "<your_catalog>"])
+def test_a_placeholder_is_not_a_catalog_to_declare(name: str) -> None:
+    hint = catalog_hint(f"[CATALOG_NOT_FOUND] The catalog `{name}` not found.")
+    assert hint == f"{name} is a placeholder, which nothing has replaced by the name of a catalog."
+    hint = schema_hint(f"[SCHEMA_NOT_FOUND] The schema `main`.`{name}` cannot be found.")
+    assert hint is not None and "is a placeholder" in hint and "CREATE SCHEMA" not in hint
+
+
 @pytest.mark.parametrize("declaration", DECLARATIONS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_declared_catalog_exists(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lakeward.quoting import is_placeholder
+
 _MISSING = re.compile(
     r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view ((?:`(?:[^`]|``)*`\.?)+|\S+) cannot be found"
 )
@@ -24,6 +26,12 @@ def missing_table(text: str) -> list[str] | None:
 
 def seed_hint(name: str) -> str:
     """Return one sentence on how to create a table of the workspace locally, to follow the error."""
+    if is_placeholder(name):
+        return (
+            "A part of the name is known at run time alone. Tables of your workspace get rows with "
+            "`lakeward seed NAME --from FILE`, under [tool.lakeward.seeds] in pyproject.toml, "
+            "with `lakehouse.seed(…)` in a test, or with `lakeward pull`."
+        )
     return (
         f"If {name} is a table of your workspace, give it rows: `lakeward seed {name} --from FILE`, "
         f'`"{name}" = "FILE"` under [tool.lakeward.seeds] in pyproject.toml, '

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from lakeward.errors import ConfigurationError
-from lakeward.quoting import quote_if_needed
+from lakeward.quoting import is_placeholder, quote_if_needed
 
 CATALOGS_VARIABLE = "LAKEWARD_CATALOGS"
 PROVIDED_CATALOGS = ("samples", "system")
@@ -60,6 +60,8 @@ def missing_catalog(text: str) -> str | None:
 
 def catalog_remedy(name: str) -> str:
     """Return one sentence on how to create a catalog of the workspace locally."""
+    if is_placeholder(name):
+        return f"{name} is a placeholder, which nothing has replaced by the name of a catalog."
     return (
         f'If {name} is a catalog of your workspace: catalogs = ["{name}"] under [tool.lakeward] in '
         f"pyproject.toml creates it in every session of the project, and lakeward sql -e "
@@ -94,6 +96,8 @@ def schema_hint(text: str) -> str | None:
     name = missing_schema(text)
     if name is None or "CREATE SCHEMA" in text:
         return None
+    if is_placeholder(name):
+        return f"{name} is a placeholder, which nothing has replaced by the name of a schema."
     return (
         f"If {name} is a schema of your workspace: lakeward sql -e 'CREATE SCHEMA {name}' creates it, "
         "with the target (-t) of this command."
