@@ -93,8 +93,8 @@ def test_a_declaration_without_a_file_is_refused(tmp_path: Path, entry: str) -> 
     "name", ["{…}.raw.orders", "${catalog}.raw.orders", "{{ env }}.raw.orders", "<you>.s.t"]
 )
 def test_a_name_with_a_placeholder_is_no_name_to_copy(name: str) -> None:
-    assert name not in ways(name)
-    assert "at run time" in ways(name)
+    assert name not in seed_hint(name)
+    assert "at run time" in seed_hint(name)
 
 
 def test_the_help_for_a_missing_table_names_every_way_with_the_table_filled_in() -> None:
