@@ -64,6 +64,20 @@ for path in ("/api/2.2/jobs/list", "/api/2.0/preview/scim/v2/Me"):
         pass
     else:
         raise AssertionError(f"{path} was answered without the token")
+try:
+    from databricks import sql
+except ImportError:
+    sql = None
+# With a wrong token: a session would start the SQL warehouse in each of the cases.
+for shown in ("lakeward.localhost", context.browserHostName().get(), url) if sql else ():
+    try:
+        sql.connect(
+            server_hostname=shown, http_path="/sql/1.0/warehouses/1a6e3a4d00000001", access_token="wrong",
+            enable_telemetry=False)
+    except sql.exc.Error as error:
+        assert "Invalid access token" in str(error), error
+    else:
+        raise AssertionError(f"{shown} opened a session without the token")
 client.schemas.create(name, "main")
 # At once: tasks that run at a time share the output.
 sys.stdout.write(f"host {url} token {token}\\n")
