@@ -149,6 +149,12 @@ def test_an_error_in_sql_is_reported_with_near_misses_and_code_1(folder: Path, i
     assert "Project" not in ran.stderr
 
 
+def test_parameters_of_databricks_sql_have_their_effect(folder: Path, inside: Inside) -> None:
+    statements = "set ansi_mode = false; select cast('x' as int) is null as n"
+    ran = inside.at(folder)("sql", "--format", "csv", "-e", statements)
+    assert ran.stdout.splitlines() == ["key,value", "ansi_mode,false", "n", "true"]
+
+
 @pytest.mark.process
 def test_a_run_can_be_read_from_another_process_and_ends_by_ctrl_c_as_canceled(
     folder: Path, inside: Inside

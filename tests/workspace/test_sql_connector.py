@@ -161,6 +161,15 @@ def test_catalog_schema_and_configuration_of_a_connection(connect: Connect, curs
     assert found == [("main", "initial", None, "America/New_York")]
 
 
+def test_a_parameter_that_a_statement_sets_holds_for_the_session(connect: Connect) -> None:
+    cursor = connect().cursor()
+    assert "CAST_INVALID_INPUT" in str(failure(cursor, "SELECT CAST('x' AS INT)"))
+    assert rows(cursor, "SET ansi_mode = false") == [("ansi_mode", "false")]
+    assert rows(cursor, "SELECT CAST('x' AS INT)") == [(None,)]
+    cursor.execute("RESET ansi_mode")
+    assert "CAST_INVALID_INPUT" in str(failure(cursor, "SELECT CAST('x' AS INT)"))
+
+
 def test_the_schema_of_a_connection_may_be_created_later(connect: Connect) -> None:
     """dbt creates the schema that it connects to."""
     cursor = connect(catalog="main", schema="later").cursor()

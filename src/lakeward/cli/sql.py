@@ -138,8 +138,10 @@ def open_session(settings: Settings, schema: str | None = None) -> SparkSession:
     `schema` is not created: a CREATE SCHEMA of the user would fail, and code that lacks one would run.
     """
     from lakeward.session import enter_schema, session
+    from lakeward.sql import WAREHOUSE_SESSION
 
     spark = session(settings)
+    spark.conf.set(WAREHOUSE_SESSION, "true")
     if schema is not None:
         enter_schema(spark, schema)
     return spark

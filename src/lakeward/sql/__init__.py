@@ -24,6 +24,7 @@ from lakeward.sql.construct import (
     wrong_argument_count,
 )
 from lakeward.sql.constructs.clone import CopyLoadHistory
+from lakeward.sql.constructs.configuration_parameters import SQL_PARAMETERS, WAREHOUSE_SESSION
 from lakeward.sql.constructs.copy_into import CopyInto
 from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
 from lakeward.sql.constructs.materialized_views import (
@@ -62,6 +63,8 @@ __all__ = [
     "NAME_FILE",
     "PASSTHROUGH_STATEMENTS",
     "PIPELINE",
+    "SQL_PARAMETERS",
+    "WAREHOUSE_SESSION",
     "AlterSchedule",
     "Command",
     "Construct",

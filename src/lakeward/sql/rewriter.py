@@ -11,6 +11,7 @@ from lakeward.sql.constructs import (
     bloom_filter_indexes,
     catalogs,
     clone,
+    configuration_parameters,
     convert,
     copy_into,
     copy_location,
@@ -93,6 +94,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *principals.CONSTRUCTS,
     *platform_clauses.CONSTRUCTS,
     *query_tags.CONSTRUCTS,
+    *configuration_parameters.CONSTRUCTS,
     *policies.CONSTRUCTS,
 )
 

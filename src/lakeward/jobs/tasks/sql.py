@@ -34,19 +34,22 @@ def prepare(context: Context, task: Task) -> Action | None:
     def action() -> None:
         from pyspark.sql.functions import struct, to_json
 
-        from lakeward.session import session
-        from lakeward.sql import split
+        from lakeward.session import session, temporary_conf
+        from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION, split
 
         spark = session(context.settings)
         rows: list[dict[str, Any]] = []
-        for statement in split(text):
-            named = {name: value for name, value in arguments.items() if f":{name}" in statement}
-            frame = spark.sql(statement, named) if named else spark.sql(statement)
-            if frame.columns:
-                as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
-                found = [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
-                print(*found, sep="\n")
-                rows = [json.loads(row) for row in found]
+        # What the task sets ends with it, also where tasks share a session.
+        parameters = {key: str(spark.conf.get(key)) for key in SQL_PARAMETERS.values()}
+        with temporary_conf(spark, {WAREHOUSE_SESSION: "true", **parameters}):
+            for statement in split(text):
+                named = {name: value for name, value in arguments.items() if f":{name}" in statement}
+                frame = spark.sql(statement, named) if named else spark.sql(statement)
+                if frame.columns:
+                    as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
+                    found = [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
+                    print(*found, sep="\n")
+                    rows = [json.loads(row) for row in found]
         context.task_values[task.key, SQL_OUTPUT] = json.dumps(rows)
 
     return action

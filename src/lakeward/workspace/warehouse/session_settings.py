@@ -9,16 +9,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lakeward.spark_internals import catalog_manager, java_array
+from lakeward.sql import SQL_PARAMETERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CONFIGURATIONS = {
-    "ansi_mode": "spark.sql.ansi.enabled",
-    "legacy_time_parser_policy": "spark.sql.legacy.timeParserPolicy",
-    "max_file_partition_bytes": "spark.sql.files.maxPartitionBytes",
-    "timezone": "spark.sql.session.timeZone",
-}
 # Accepted without effect: of the platform's cache, engine and history, and of the layout of results, which
 # the messages name themselves.
 _IGNORED = (
@@ -45,4 +40,4 @@ def configure(spark: SparkSession, configuration: Mapping[str, str]) -> None:
     for name, value in configuration.items():
         lowered = name.lower()
         if lowered not in _IGNORED and not lowered.startswith(_IGNORED_PREFIX):
-            spark.conf.set(_CONFIGURATIONS.get(lowered, name), value)
+            spark.conf.set(SQL_PARAMETERS.get(lowered, name), value)

@@ -16,6 +16,7 @@ from lakeward.spark_internals import (
     scala_context,
     set_current_schema,
 )
+from lakeward.sql import WAREHOUSE_SESSION
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
 from lakeward.workspace.warehouse.session_settings import configure, enter
 
@@ -112,6 +113,7 @@ class SessionPool:
     def _make(self) -> SparkSession:
         with self._making:
             fresh: SparkSession = self._base.newSession()
+        fresh.conf.set(WAREHOUSE_SESSION, "true")
         executed_plan(fresh.sql("SELECT 1"))
         return fresh
 

@@ -1,0 +1,89 @@
+"""SET and RESET of the parameters of Databricks SQL, in a session of a SQL warehouse.
+
+Sources: https://docs.databricks.com/sql/language-manual/sql-ref-parameters.html and
+https://docs.databricks.com/sql/language-manual/parameters/legacy_time_parser_policy.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.session_context import run_with_delta
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SQL_PARAMETERS = {
+    "ansi_mode": "spark.sql.ansi.enabled",
+    "legacy_time_parser_policy": "spark.sql.legacy.timeParserPolicy",
+    "max_file_partition_bytes": "spark.sql.files.maxPartitionBytes",
+    "timezone": "spark.sql.session.timeZone",
+}
+"""The setting of Spark for each parameter that has an effect here."""
+
+WAREHOUSE_SESSION = "spark.lakeward.sqlWarehouse"
+"""Marks sessions whose statements a SQL warehouse runs on the platform. A cluster has no parameters."""
+
+
+@dataclass(frozen=True)
+class SetParameter(Command):
+    """Sets a parameter of the session, resets it, or shows it.
+
+    Attributes:
+        verb: SET or RESET.
+        name: The parameter.
+        value: The new value; None for a statement without one.
+        text: The statement, for a session that has no parameters.
+    """
+
+    verb: str
+    name: str
+    value: str | None
+    text: str
+
+    def run(self, spark: SparkSession) -> DataFrame | Rows | None:
+        if spark.conf.get(WAREHOUSE_SESSION, "false") != "true":
+            return run_with_delta(spark, self.text)
+        setting = SQL_PARAMETERS[self.name.lower()]
+        if self.verb == "RESET":
+            spark.conf.unset(setting)
+            return None
+        if self.value is not None:
+            spark.conf.set(setting, self.value)
+        return Rows("key STRING NOT NULL, value STRING NOT NULL", [[self.name, spark.conf.get(setting)]])
+
+
+def _set_parameter(cursor: TokenCursor) -> SetParameter:
+    verb = cursor.one_of("SET", "RESET")
+    name = cursor.part()
+    if name.lower() not in SQL_PARAMETERS:
+        raise Unmatched
+    value = None
+    if verb == "SET" and cursor.next is not None:
+        cursor.need("=")
+        begin = cursor.at
+        cursor.finish()
+        tokens = cursor.read(begin)
+        if not tokens:
+            raise Unmatched
+        value = unquoted(tokens[0].text) if len(tokens) == 1 else cursor.text(begin)
+    cursor.end()
+    return SetParameter(verb, name, value, cursor.text(0))
+
+
+CONSTRUCTS = (
+    Construct(
+        name="SET, RESET of a parameter",
+        area="Settings of the platform",
+        verdict="emulated",
+        example="SET ansi_mode = false",
+        note=f"{', '.join(map(str.upper, SQL_PARAMETERS))}: in SQL tasks, `lakeward sql` and statements of a "
+        "warehouse; other parameters are kept without an effect",
+        starts=("SET", "RESET"),
+        statement=_set_parameter,
+        trigger=BEGINNING + rf"(?:re)?set\s+`?(?:{'|'.join(SQL_PARAMETERS)})\b",
+    ),
+)

@@ -1,0 +1,82 @@
+"""SET and RESET of the parameters of Databricks SQL: in a session of a warehouse alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakeward.errors import LakewardError
+from lakeward.session import temporary_conf
+from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PARSED = "try_to_timestamp('2021-01-01 12:34:56', 'yyyy-MM-dd')"
+# A value, and a query with its result while the parameter has it.
+EFFECTS = {
+    "ansi_mode": ("false", "SELECT typeof(1 + '1')", "double"),
+    "timezone": ("'America/Los_Angeles'", "SELECT current_timezone()", "America/Los_Angeles"),
+    "legacy_time_parser_policy": ("legacy", f"SELECT {PARSED} IS NULL", "False"),
+    "max_file_partition_bytes": ("64mb", "SET spark.sql.files.maxPartitionBytes", "64mb"),
+}
+SPELLINGS = ("SET {name} = {value}", "set {upper}={value};", "SET /* all */ `{name}` = {value}")
+
+
+@pytest.fixture
+def warehouse(spark: SparkSession) -> Iterator[SparkSession]:
+    before = {key: str(spark.conf.get(key)) for key in SQL_PARAMETERS.values()}
+    with temporary_conf(spark, {WAREHOUSE_SESSION: "true", **before}):
+        yield spark
+
+
+def result(spark: SparkSession, query: str) -> str:
+    return str(spark.sql(query).collect()[0][-1])
+
+
+def test_each_parameter_has_a_case() -> None:
+    assert EFFECTS.keys() == SQL_PARAMETERS.keys()
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_parameter_has_its_effect_until_it_is_reset(
+    warehouse: SparkSession, name: str, spelling: str
+) -> None:
+    value, query, expected = EFFECTS[name]
+    before = result(warehouse, query)
+    assert before != expected
+    shown = warehouse.sql(spelling.format(name=name, upper=name.upper(), value=value)).collect()
+    assert [row.asDict() for row in shown] == [
+        {"key": shown[0]["key"], "value": expected_value(warehouse, name)}
+    ]
+    assert shown[0]["key"].lower() == name
+    assert result(warehouse, query) == expected
+    assert result(warehouse, f"SET {name}") == expected_value(warehouse, name)
+    warehouse.sql(f"RESET {name}")
+    assert result(warehouse, query) != expected
+
+
+def expected_value(spark: SparkSession, name: str) -> str:
+    return str(spark.conf.get(SQL_PARAMETERS[name]))
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_on_a_cluster_the_names_are_settings_without_an_effect(spark: SparkSession, name: str) -> None:
+    value, query, _ = EFFECTS[name]
+    before = result(spark, query)
+    spark.sql(f"SET {name} = {value}")
+    assert result(spark, query) == before
+    assert result(spark, f"SET {name}") == value
+    spark.sql(f"RESET {name}")
+    assert result(spark, f"SET {name}") == "<undefined>"
+
+
+@pytest.mark.parametrize(("name", "value"), [("ansi_mode", "perhaps"), ("timezone", "'Nowhere'")])
+def test_a_value_that_is_not_valid_is_refused(warehouse: SparkSession, name: str, value: str) -> None:
+    with pytest.raises(Exception, match="INVALID_CONF_VALUE") as raised:
+        warehouse.sql(f"SET {name} = {value}").collect()
+    assert not isinstance(raised.value, LakewardError)
+    assert warehouse.conf.get(SQL_PARAMETERS[name]) not in (value, value.strip("'"))
