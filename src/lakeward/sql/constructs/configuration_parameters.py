@@ -85,5 +85,6 @@ CONSTRUCTS = (
         starts=("SET", "RESET"),
         statement=_set_parameter,
         trigger=BEGINNING + rf"(?:re)?set\s+`?(?:{'|'.join(SQL_PARAMETERS)})\b",
+        test="tests/sql/test_configuration_parameters.py",
     ),
 )
