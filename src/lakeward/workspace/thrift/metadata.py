@@ -61,6 +61,12 @@ def _like(column: str, pattern: str | None) -> str:
     return "true" if pattern is None else f"{column} LIKE {quote_string(pattern.lower())}"
 
 
+def _name_like(prefix: str, catalog: str | None, schema: str | None, name: str | None) -> list[str]:
+    """Return the conditions of the three parts of a name, in columns that begin with `prefix`."""
+    parts = {"catalog": catalog, "schema": schema, "name": name}
+    return [_like(f"{prefix}_{part}", pattern) for part, pattern in parts.items()]
+
+
 def _where(*conditions: str) -> str:
     return f"WHERE {' AND '.join(conditions)}"
 
@@ -82,9 +88,7 @@ def schemas(request: Any) -> str:
 def tables(request: Any) -> str:
     """Return the statement for GetTables."""
     where = _where(
-        _like("table_catalog", request.catalogName),
-        _like("table_schema", request.schemaName),
-        _like("table_name", request.tableName),
+        *_name_like("table", request.catalogName, request.schemaName, request.tableName),
         _in(_TABLES_ARE, request.tableTypes),
     )
     return (
@@ -105,9 +109,7 @@ def _in(expression: str, values: list[str] | None) -> str:
 def columns(request: Any) -> str:
     """Return the statement for GetColumns."""
     where = _where(
-        _like("table_catalog", request.catalogName),
-        _like("table_schema", request.schemaName),
-        _like("table_name", request.tableName),
+        *_name_like("table", request.catalogName, request.schemaName, request.tableName),
         _like("lower(column_name)", request.columnName),
     )
     kind = "upper(regexp_extract(full_data_type, '^[A-Za-z_]+', 0))"
@@ -140,9 +142,7 @@ def _cases(value: str, table: dict[str, int], otherwise: str) -> str:
 def functions(request: Any) -> str:
     """Return the statement for GetFunctions."""
     where = _where(
-        _like("routine_catalog", request.catalogName),
-        _like("routine_schema", request.schemaName),
-        _like("routine_name", request.functionName),
+        *_name_like("routine", request.catalogName, request.schemaName, request.functionName),
     )
     return (
         "SELECT routine_catalog AS FUNCTION_CAT, routine_schema AS FUNCTION_SCHEM, "
@@ -183,9 +183,7 @@ def primary_keys(request: Any) -> str:
     """Return the statement for GetPrimaryKeys."""
     where = _where(
         "t.constraint_type = 'PRIMARY KEY'",
-        _like("k.table_catalog", request.catalogName),
-        _like("k.table_schema", request.schemaName),
-        _like("k.table_name", request.tableName),
+        *_name_like("k.table", request.catalogName, request.schemaName, request.tableName),
     )
     return (
         "SELECT k.table_catalog AS TABLE_CAT, k.table_schema AS TABLE_SCHEM, k.table_name AS TABLE_NAME, "
@@ -200,12 +198,10 @@ def primary_keys(request: Any) -> str:
 def cross_reference(request: Any) -> str:
     """Return the statement for GetCrossReference: foreign keys, and the primary keys that they refer to."""
     where = _where(
-        _like("p.table_catalog", request.parentCatalogName),
-        _like("p.table_schema", request.parentSchemaName),
-        _like("p.table_name", request.parentTableName),
-        _like("f.table_catalog", request.foreignCatalogName),
-        _like("f.table_schema", request.foreignSchemaName),
-        _like("f.table_name", request.foreignTableName),
+        *_name_like("p.table", request.parentCatalogName, request.parentSchemaName, request.parentTableName),
+        *_name_like(
+            "f.table", request.foreignCatalogName, request.foreignSchemaName, request.foreignTableName
+        ),
     )
     return (
         "SELECT p.table_catalog AS PKTABLE_CAT, p.table_schema AS PKTABLE_SCHEM, "

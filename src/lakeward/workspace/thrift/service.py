@@ -14,8 +14,8 @@ from typing import Any
 from anyio import to_thread
 
 from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.workspace.api.sql_sessions import SessionFailure, start_session
 from lakeward.workspace.api.statements import StatementRequest, refuse_too_long, stored_statement, submit
-from lakeward.workspace.api.warehouses import wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 from lakeward.workspace.thrift.constants import (
@@ -37,7 +37,6 @@ from lakeward.workspace.warehouse.result_reader import read_batches, result_sche
 # How long a request waits for the end of a statement; clients request the state again at once.
 _DIRECT_RESULT_SECONDS = 5.0
 _STATUS_SECONDS = 1.0
-_OPENING_SECONDS = 600.0
 _CANCEL_SECONDS = 5.0
 _MOST_ROWS, _MOST_BYTES = 100_000, 2**26
 _EXECUTE_STATEMENT = 0
@@ -85,19 +84,16 @@ def status(failure: Refused | None = None) -> Any:
 async def open_session(call: ServerRequest, request: Any, warehouse_id: str) -> Any:
     """Open a session in the initial namespace, with the configuration of the request."""
     namespace = request.initialNamespace
-    order = {
-        "catalog": namespace.catalogName if namespace else None,
-        "schema": namespace.schemaName if namespace else None,
-        "configuration": request.configuration or {},
-    }
-    answers: list[Document] = []
-    await to_thread.run_sync(wake_warehouse, call, warehouse_id)
-    session, execution = call.context.sessions.open(call.caller, warehouse_id, order, answers.append)
-    if not await execution.wait(_OPENING_SECONDS):
-        call.context.sessions.close(session)
-        raise Refused("The session was not opened in time.")
-    if "error" in answers[0]:
-        raise Refused(answers[0]["error"], sql_state=answers[0].get("sql_state"))
+    try:
+        session = await start_session(
+            call,
+            warehouse_id,
+            catalog=namespace.catalogName if namespace else None,
+            schema=namespace.schemaName if namespace else None,
+            configuration=request.configuration or {},
+        )
+    except SessionFailure as failure:
+        raise Refused(str(failure), sql_state=failure.sql_state) from None
     return STRUCTS["TOpenSessionResp"](
         status=status(),
         serverProtocolVersion=PROTOCOL_VERSION,
@@ -193,7 +189,7 @@ async def _start(
     request = StatementRequest(order, 0.0, False, session.warehouse_id, title)
     execution = await to_thread.run_sync(submit, call, request)
     operation = Operation(execution, kind, arrow)
-    session.operations[operation.key] = operation
+    call.context.sessions.add_operation(session, operation)
     return operation
 
 

@@ -99,6 +99,11 @@ class ClientSessions:
                     return session, found
         return None
 
+    def add_operation(self, session: ClientSession, operation: Operation) -> None:
+        """Add an operation that has been started."""
+        with self._lock:
+            session.operations[operation.key] = operation
+
     def close(self, session: ClientSession) -> None:
         """Close a session and its operations: running statements are canceled."""
         with self._lock:
