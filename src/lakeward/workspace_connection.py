@@ -23,10 +23,19 @@ WORKSPACE_ID = 1000000000000001
 
 @dataclass(frozen=True)
 class Connection:
-    """A host, `http://127.0.0.1:PORT`, and a token for it."""
+    """A host, `http://127.0.0.1:PORT`, and a token for it.
+
+    Attributes:
+        host: The address without TLS.
+        token: A token of the user.
+        https_host: The address with TLS, "" if the server has none.
+        ca_file: The trusted authorities for `https_host`: the system's and that of the server.
+    """
 
     host: str
     token: str
+    https_host: str = ""
+    ca_file: str = ""
 
 
 NO_WORKSPACE = Connection("https://lakeward.localhost", "lakeward-local-token")
@@ -43,8 +52,9 @@ def read_connection_file(file: Path) -> Connection | None:
     """Return the connection in `file`, None if it is missing or cannot be read."""
     try:
         known = json.loads(read_regular(file))
-        return Connection(str(known["host"]), str(known["token"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        secure = (str(known.get(key, "")) for key in ("https_host", "ca_file"))
+        return Connection(str(known["host"]), str(known["token"]), *secure)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -419,6 +419,30 @@ def test_a_body_that_is_not_thrift_is_refused(server: Server, body: bytes) -> No
     assert answer.headers["X-Databricks-Reason-Phrase"].startswith("The body is not a message")
 
 
+@pytest.mark.parametrize("use_sea", [False, True], ids=["thrift", "rest"])
+@pytest.mark.parametrize("trusted", ["parameter", "variable"])
+def test_a_client_of_another_process_uses_tls(
+    server: Server, monkeypatch: pytest.MonkeyPatch, trusted: str, use_sea: bool
+) -> None:
+    """Without the routing of a run: the secure port, and the workspace's authority."""
+    known = server.connection()
+    authority: dict[str, str] = {}
+    if trusted == "parameter":
+        authority["_tls_trusted_ca_file"] = known["ca_file"]
+    else:
+        monkeypatch.setenv("SSL_CERT_FILE", known["ca_file"])
+    with sql.connect(
+        server_hostname="127.0.0.1",
+        http_path=WAREHOUSE,
+        access_token=server.token,
+        _port=int(known["https_host"].rpartition(":")[2]),
+        enable_telemetry=False,
+        use_sea=use_sea,
+        **authority,
+    ) as connection:
+        assert rows(connection.cursor(), "SELECT 1") == [(1,)]
+
+
 def test_a_client_of_another_process_names_the_address(server: Server) -> None:
     """Without the routing of a run: `_connection_uri` takes an address without TLS."""
     with sql.connect(

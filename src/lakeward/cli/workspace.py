@@ -52,7 +52,9 @@ def workspace(
 
     def ready(connection: Connection, starts: Sequence[ScheduledStart]) -> None:
         if as_json:
-            click.echo(json.dumps({"host": connection.host, "connection": str(file)}))
+            addresses = {"host": connection.host, "https_host": connection.https_host}
+            files = {"ca_file": connection.ca_file, "connection": str(file)}
+            click.echo(json.dumps({**addresses, **files}))
         else:
             # Only on a terminal, and once: a log would keep it.
             token = f"#token={connection.token}" if sys.stdout.isatty() else ""
@@ -60,6 +62,10 @@ def workspace(
             click.echo(f"  page       {connection.host}/{token}")
             click.echo(f"  clients    export DATABRICKS_HOST={connection.host} DATABRICKS_TOKEN=…")
             click.echo(f"  token      in {file}")
+            click.echo(f"  https      {connection.https_host}, for clients that require TLS, with")
+            click.echo(
+                f"             export SSL_CERT_FILE={connection.ca_file} REQUESTS_CA_BUNDLE=$SSL_CERT_FILE"
+            )
             for line in start_lines(starts, with_schedules):
                 click.echo(line)
             click.echo("Ctrl-C ends it.")

@@ -11,10 +11,11 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, remove_idle_uploads
 from lakeward.dbutils import Environment
@@ -44,6 +45,9 @@ from lakeward.workspace_connection import (
     use_connection,
     write_connection_file,
 )
+
+if TYPE_CHECKING:
+    from lakeward.workspace.http.tls import SecureListener
 
 _END_OF_RUNS = 1.5  # seconds that runs get to end when the server does
 _RETENTION_DELAY = 3.0  # seconds from the start to removing old runs
@@ -89,7 +93,11 @@ def serve(
             private_folder(folder)
             ignore_in_git(settings.home)
             held.enter_context(sole_server(lock_file(settings), settings))
-            listener = listener or held.enter_context(listening(port, last_port(settings)))
+            secure = None
+            if listener is None:
+                known = read_connection(settings) or Connection("", "")
+                listener = held.enter_context(listening(port, port_of(known.host)))
+                secure = _secured(held.enter_context(listening(0, port_of(known.https_host))), folder)
             log = RequestLog(folder / "requests.jsonl")
 
             def noted(text: str) -> None:
@@ -102,11 +110,19 @@ def serve(
             add_resources(store, resources, settings.user, noted)
             host = f"http://127.0.0.1:{listener.getsockname()[1]}"
             context = _context(settings, folder, store, host, log)
-            connection = _connection(settings, context, token)
+            connection = _connection(settings, context, token, secure)
             held.enter_context(use_connection(host, serving_file(settings)))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
             remove_leftovers(settings, folder)
-        run(settings, context, folder, log, listener, lambda: ready(connection, starts), with_schedules)
+        run(
+            settings,
+            context,
+            folder,
+            log,
+            (listener, secure),
+            lambda: ready(connection, starts),
+            with_schedules,
+        )
 
 
 def _context(settings: Settings, folder: Path, store: Store, host: str, log: RequestLog) -> ServerContext:
@@ -126,10 +142,25 @@ def _context(settings: Settings, folder: Path, store: Store, host: str, log: Req
     )
 
 
-def _connection(settings: Settings, context: ServerContext, token: str | None) -> Connection:
+def _secured(listener: socket.socket, folder: Path) -> SecureListener:
+    from lakeward.workspace.http.tls import SecureListener, server_context, write_trusted_authorities
+
+    context = server_context(folder / "tls")
+    return SecureListener(listener, context, write_trusted_authorities(folder / "tls"))
+
+
+def _connection(
+    settings: Settings, context: ServerContext, token: str | None, secure: SecureListener | None
+) -> Connection:
     """Write the files that lead clients to this server; with a `token` of one command, its file alone."""
     if token is None:
         connection = Connection(context.host, token_for(settings, context.tokens))
+        if secure is not None:
+            connection = replace(
+                connection,
+                https_host=f"https://127.0.0.1:{secure.socket.getsockname()[1]}",
+                ca_file=str(secure.ca_file),
+            )
         write_connection_file(connection_file(settings), connection)
     else:
         connection = Connection(context.host, token)
@@ -166,7 +197,7 @@ def run(
     context: ServerContext,
     folder: Path,
     log: RequestLog,
-    listener: socket.socket,
+    listeners: tuple[socket.socket, SecureListener | None],
     ready: Callable[[], None],
     with_schedules: bool,
 ) -> None:
@@ -216,7 +247,9 @@ def run(
         context.store.close()
         log.close()
 
-    serve_until_stopped(application(handler, closing), listener, ready, stopping=context.warehouse.close)
+    serve_until_stopped(
+        application(handler, closing), listeners[0], ready, context.warehouse.close, listeners[1]
+    )
 
 
 def ignore_in_git(home: Path) -> None:
@@ -271,10 +304,9 @@ def bind(listener: socket.socket, port: int, last: int) -> None:
         listener.bind(("127.0.0.1", 0))
 
 
-def last_port(settings: Settings) -> int:
-    """Return the port of the target's last server, so that configured clients keep working; 0 if unknown."""
-    known = read_connection(settings)
-    tail = known.host.rpartition(":")[2] if known else ""
+def port_of(host: str) -> int:
+    """Return the port of the last server's address, so that configured clients keep working; 0 if unknown."""
+    tail = host.rpartition(":")[2]
     return int(tail) if tail.isdecimal() and int(tail) < 2**16 else 0
 
 

@@ -14,6 +14,7 @@ import resource
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -23,6 +24,8 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from lakeward.workspace.http.tls import SecureListener
 
 # After a signal: responses may be completed for two seconds; the process ends after 4.5 at the latest.
 _RESPONSE_SECONDS = 2
@@ -37,10 +40,14 @@ class _Server(uvicorn.Server):
     """
 
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], stopping: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        stopping: Callable[[], None],
+        secure: SecureListener | None,
     ) -> None:
         super().__init__(config)
-        self._ready, self._stopping = ready, stopping
+        self._ready, self._stopping, self._secure = ready, stopping, secure
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
@@ -56,11 +63,29 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for listener in sockets or ():
+        if self._secure is not None:
+            await self._listen_with_tls(self._secure)
+        for listener in (*(sockets or ()), *([self._secure.socket] if self._secure else ())):
             # uvicorn's backlog is also the number of connections that are accepted at once: see below.
             listener.listen(_BACKLOG)
         asyncio.get_running_loop().set_exception_handler(report)
         self._ready()
+
+    async def _listen_with_tls(self, secure: SecureListener) -> None:
+        """Accept connections on a second socket: uvicorn has TLS on all sockets or on none."""
+        server = await asyncio.get_running_loop().create_server(
+            partial(
+                TimedProtocol,
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.lifespan.state,
+            ),
+            sock=secure.socket,
+            ssl=secure.context,
+            ssl_handshake_timeout=TimedProtocol.head_seconds,
+            backlog=self.config.backlog,
+        )
+        self.servers.append(server)
 
 
 def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -91,8 +116,17 @@ def serve_until_stopped(
     listener: socket.socket,
     ready: Callable[[], None],
     stopping: Callable[[], None],
+    secure: SecureListener | None = None,
 ) -> None:
-    """Serve on `listener` until Ctrl-C or SIGTERM; `stopping` is called before connections are closed."""
+    """Serve on the listeners until Ctrl-C or SIGTERM.
+
+    Args:
+        application: What answers.
+        listener: A socket for connections without TLS.
+        ready: Called when requests are accepted.
+        stopping: Called before connections are closed.
+        secure: A second socket, for connections with TLS.
+    """
     config = uvicorn.Config(
         origin_form(application),
         http=TimedProtocol,
@@ -104,7 +138,7 @@ def serve_until_stopped(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_RESPONSE_SECONDS,
     )
-    _Server(config, ready, stopping).run(sockets=[listener])
+    _Server(config, ready, stopping, secure).run(sockets=[listener])
 
 
 class TimedProtocol(H11Protocol):
