@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakeward.pipelines.storage import file_replacement
+from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.pipelines.storage.file_replacement import FileReplacement
 from tests.pipelines.conftest import Lab
 
@@ -156,6 +157,10 @@ def test_a_new_view_has_deletion_vectors_and_few_checkpoints_unless_declared(lab
         "def v0(): return spark.range(3)\n",
     )
     lab.done()
-    rows = lab.spark.sql(f"SHOW TBLPROPERTIES main.{lab.schema}.v0").collect()
-    found = {row["key"].lower(): row["value"] for row in rows}
+    stored = load_table(lab.spark, ("main", lab.schema, "v0"))
+    assert stored is not None
+    found = {key.lower(): value for key, value in stored.properties.items()}
     assert {key: found.get(key.lower()) for key in wanted} == wanted
+    rows = lab.spark.sql(f"SHOW TBLPROPERTIES main.{lab.schema}.v0").collect()
+    shown = {row["key"].lower() for row in rows}
+    assert ("delta.checkpointinterval" in shown) == (case == "declared")

@@ -206,18 +206,22 @@ def test_refresh_of_an_ordinary_table_is_sparks_own_statement(sql: Rows) -> None
     sql(f"REFRESH TABLE {SCHEMA}.t")
 
 
-def test_schedules_are_kept_and_shown(sql: Rows, caplog: pytest.LogCaptureFixture) -> None:
+def test_schedules_are_kept_and_shown(
+    sql: Rows, spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
     def shown(name: str) -> str:
         return {row[0]: row[1] for row in sql(f"DESCRIBE EXTENDED {name}")}["Refresh Schedule"]
 
     text = f"CREATE MATERIALIZED VIEW m SCHEDULE EVERY 1 HOUR COMMENT 'c' AS {COUNTS}"
     sql(text)
-    assert shown("m") == "SCHEDULE EVERY 1 HOUR"
+    assert shown("m") == "EVERY 1 HOUR"
     assert not caplog.messages
     sql("ALTER MATERIALIZED VIEW m ALTER SCHEDULE CRON '0 0 * * * ?' AT TIME ZONE 'UTC'")
-    assert shown("m") == "SCHEDULE CRON '0 0 * * * ?' AT TIME ZONE 'UTC'"
+    assert shown("m") == "CRON '0 0 * * * ?' AT TIME ZONE 'UTC'"
     sql("REFRESH MATERIALIZED VIEW m")
-    assert shown("m").startswith("SCHEDULE CRON")
+    assert shown("m").startswith("CRON")
+    sql("ALTER MATERIALIZED VIEW m ALTER SCHEDULE REFRESH CRON '0 0 * * * ?'")
+    assert shown("m") == f"CRON '0 0 * * * ?' AT TIME ZONE '{spark.conf.get('spark.sql.session.timeZone')}'"
     sql("ALTER MATERIALIZED VIEW m DROP SCHEDULE")
     assert shown("m") == "MANUAL"
     sql("CREATE STREAMING TABLE s TRIGGER ON UPDATE AT MOST EVERY INTERVAL 1 HOUR AS SELECT id FROM STREAM t")
@@ -225,8 +229,77 @@ def test_schedules_are_kept_and_shown(sql: Rows, caplog: pytest.LogCaptureFixtur
     assert sql("SHOW CREATE TABLE m") == [(text,)]
     described = {row[0]: row[1] for row in sql("DESC TABLE FORMATTED m")}
     assert described["Latest Refresh Status"] == "COMPLETED"
-    assert described["View Text"] == text
+    assert described["View Text"] == COUNTS
     assert "Refresh Schedule" not in {row[0] for row in sql("DESCRIBE EXTENDED t")}
+
+
+def _relations(sql: Rows, relation: str, columns: str) -> list[tuple[Any, ...]]:
+    catalog, schema = SCHEMA.split(".")
+    return sql(
+        f"SELECT {columns} FROM {catalog}.information_schema.{relation} WHERE table_schema = '{schema}'"
+    )
+
+
+def test_types_and_queries_are_in_the_information_schema(sql: Rows) -> None:
+    """Types: https://docs.databricks.com/sql/language-manual/information-schema/tables.html."""
+    sql(f"CREATE MATERIALIZED VIEW m COMMENT 'c' AS\n  {COUNTS}")
+    sql("CREATE STREAMING TABLE s AS SELECT id FROM STREAM t")
+    sql("CREATE VIEW v AS SELECT 1 AS one")
+    assert _relations(sql, "tables", "table_name, table_type, is_insertable_into") == [
+        ("m", "MATERIALIZED_VIEW", "NO"),
+        ("s", "STREAMING_TABLE", "YES"),
+        ("t", "MANAGED", "YES"),
+        ("v", "VIEW", "NO"),
+    ]
+    assert _relations(sql, "views", "table_name, view_definition, is_materialized") == [
+        ("m", COUNTS, "true"),
+        ("v", "SELECT 1 AS one", "false"),
+    ]
+    sql("CREATE OR REPLACE MATERIALIZED VIEW m AS SELECT 2 AS two")
+    sql("DROP TABLE s")
+    assert _relations(sql, "views", "view_definition")[1:] == [("SELECT 2 AS two",)]
+    assert ("s",) not in _relations(sql, "tables", "table_name")
+
+
+DATASETS = {
+    "MATERIALIZED_VIEW": f"CREATE MATERIALIZED VIEW d TBLPROPERTIES ('team' = 'x') AS {COUNTS}",
+    "STREAMING_TABLE": "CREATE STREAMING TABLE d TBLPROPERTIES ('team' = 'x') AS SELECT id FROM STREAM t",
+}
+SHOWN = {
+    "SHOW TBLPROPERTIES": lambda rows: dict(rows),
+    "DESCRIBE EXTENDED": lambda rows: dict(
+        each.split("=", 1)
+        for name, value, _ in rows
+        if name == "Table Properties"
+        for each in value.strip("[]").split(",")
+    ),
+    "DESCRIBE DETAIL": lambda rows: next(each for each in rows[0] if isinstance(each, dict)),
+}
+
+
+@pytest.mark.parametrize("statement", SHOWN)
+@pytest.mark.parametrize("kind", DATASETS)
+def test_properties_of_the_runtime_are_not_shown(sql: Rows, kind: str, statement: str) -> None:
+    """Clients, such as dbt, compare the properties with the declared ones."""
+    sql(DATASETS[kind])
+    shown = SHOWN[statement](sql(f"{statement} d"))
+    # Delta's own properties: DESCRIBE DETAIL does not count features among them.
+    assert shown["team"] == "x"
+    assert {key for key in shown if not key.startswith(("delta.feature.", "delta.min"))} <= {
+        "team",
+        "pipelines.pipelineId",
+        "delta.enableDeletionVectors",
+        "delta.enableRowTracking",
+        *(key for key in shown if key.startswith("delta.rowTracking.materialized")),
+    }
+
+
+@pytest.mark.parametrize("kind", DATASETS)
+def test_descriptions_name_the_type(sql: Rows, kind: str) -> None:
+    sql(DATASETS[kind])
+    types = [row[1] for row in sql("DESCRIBE EXTENDED d") if row[0] == "Type"]
+    assert types == [kind]
+    assert json.loads(sql("DESCRIBE EXTENDED d AS JSON")[0][0])["type"] == kind
 
 
 def test_a_statement_sees_no_settings_and_views_of_its_session(sql: Rows, spark: SparkSession) -> None:

@@ -95,7 +95,7 @@ def test_types_of_tables_are_distinguished(client: Any, server: Server, schema: 
     }
     assert found["raw"].data_source_format == catalog.DataSourceFormat.CSV
     assert found["seen"].view_definition == "select 1" and len(found["seen"].columns) == 4
-    assert found["events"].properties["a"] == "b"
+    assert found["events"].properties == {"a": "b"}
     plain = server.get(f"{UC}/tables", catalog_name="main", schema_name="shop", omit_columns="true")
     assert all("columns" not in each for each in plain["tables"])
     summaries = server.get(f"{UC}/table-summaries", catalog_name="main")["tables"]
@@ -104,6 +104,26 @@ def test_types_of_tables_are_distinguished(client: Any, server: Server, schema: 
     assert server.answer("DELETE", f"{UC}/tables/main.shop.events").status_code == 200
     assert not client.tables.exists("main.shop.events").table_exists
     assert not (schema / "events").exists()
+
+
+def test_a_standalone_view_shows_its_query(client: Any, server: Server, schema: Path) -> None:
+    """`view_definition` of MATERIALIZED_VIEW and STREAMING_TABLE is documented for the tables API."""
+    pipeline = "MV-main.shop.counts"
+    write_table(schema, "counts", **{"lakeward.kind": "materialized_view", "pipelines.pipelineId": pipeline})
+    folder = server.state / "pipelines" / pipeline
+    folder.mkdir(parents=True)
+    definition = {
+        "kind": "materialized_view",
+        "name": ["main", "shop", "counts"],
+        "text": "CREATE MATERIALIZED VIEW counts AS SELECT 1",
+        "catalog": "main",
+        "schema": "shop",
+        "query": "SELECT 1",
+        "latest": None,
+    }
+    (folder / "definition.json").write_text(json.dumps(definition))
+    assert client.tables.get("main.shop.counts").view_definition == "SELECT 1"
+    assert client.tables.get("main.shop.totals").view_definition is None
 
 
 def test_metadata_is_read_from_a_checkpoint(server: Server, schema: Path) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from lakeward.session import Settings
+from lakeward.sql import Refresh, StandaloneTable
+from tests.workspace.server import Server
 
 sdk = pytest.importorskip("databricks.sdk")
 from databricks.sdk.service import pipelines  # noqa: E402
@@ -55,6 +60,35 @@ def test_a_dry_run_creates_nothing(client: Any, made: Any) -> None:
     answer = client.pipelines.create(name="dry", libraries=library("/x"), dry_run=True)
     assert answer.pipeline_id is None and answer.effective_settings.name == "dry"
     assert not list(client.pipelines.list_pipelines(filter="name LIKE 'dry'"))
+
+
+def test_pipelines_of_standalone_tables_are_shown(client: Any, server: Server) -> None:
+    """Clients, such as dbt, wait for the state of the pipeline that the table's property names."""
+    settings = Settings(server.root, server.state.parent)
+    table = StandaloneTable("materialized_view", ("main", "shop", "m"), "CREATE …", "main", "shop")
+    states = {}
+    for state in ("COMPLETED", "FAILED"):
+        ended = "2026-01-01T00:00:00+00:00"
+        table.after_refresh(Refresh(state, ended, update_id=f"u-{state}")).save(settings)
+        found = client.pipelines.get("MV-main.shop.m")
+        states[state] = found.state.value, [each.update_id for each in found.latest_updates]
+        assert (found.name, found.spec.catalog, found.spec.schema) == ("MV-main.shop.m", "main", "shop")
+    assert states == {"COMPLETED": ("IDLE", ["u-COMPLETED"]), "FAILED": ("FAILED", ["u-FAILED"])}
+    assert [each.name for each in client.pipelines.list_pipelines(filter="name LIKE 'MV-%'")] == [
+        "MV-main.shop.m"
+    ]
+    event = {"event_type": "update_progress", "level": "ERROR", "origin": {"update_id": "u-FAILED"}}
+    lines = [
+        json.dumps({**event, "id": str(n), "timestamp": f"2026-01-01T00:00:0{n}", "message": f"{n}"})
+        for n in range(2)
+    ]
+    (table.folder(settings) / "events.jsonl").write_text("\n".join(lines) + "\n")
+    events = client.pipelines.list_pipeline_events("MV-main.shop.m", filter="level = 'ERROR'")
+    assert [each.message for each in events] == ["1", "0"]
+    table.remove(settings)
+    for missing in ("MV-main.shop.m", "MV-..", "MV-"):
+        with pytest.raises(sdk.errors.NotFound):
+            client.pipelines.get(missing)
 
 
 def test_an_update_does_not_take_the_name_of_another(client: Any, made: dict[str, str]) -> None:

@@ -41,7 +41,14 @@ from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.sql_types import type_text
-from lakeward.sql.standalone_tables import LABELS, DatasetKind, StandaloneTable, find_standalone_table
+from lakeward.sql.standalone_tables import (
+    LABELS,
+    DatasetKind,
+    Refresh,
+    StandaloneTable,
+    find_standalone_table,
+    list_standalone_tables,
+)
 from lakeward.sql.token_cursor import (
     Token,
     TokenCursor,
@@ -77,6 +84,7 @@ __all__ = [
     "Edits",
     "ExplainMaterializedView",
     "PassthroughStatement",
+    "Refresh",
     "RefreshStandaloneTable",
     "Refusal",
     "RewriteResult",
@@ -94,6 +102,7 @@ __all__ = [
     "find_standalone_table",
     "install",
     "is_complete",
+    "list_standalone_tables",
     "parameter_markers",
     "register_function",
     "register_handler",

@@ -8,8 +8,9 @@ that pipeline.
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,15 +28,18 @@ LABELS: Mapping[DatasetKind, str] = {
 }
 _PREFIXES: Mapping[DatasetKind, str] = {"materialized_view": "MV", "streaming_table": "ST"}
 _FILE = "definition.json"
+# Names of clients: none leads out of the folder.
+_PIPELINE = re.compile(f"(?:{'|'.join(_PREFIXES.values())})-[^/]+")
 
 
 @dataclass(frozen=True)
 class Refresh:
-    """The latest refresh: its state, the time of its end (ISO 8601), and its error if it failed."""
+    """The latest refresh: state, time of its end (ISO 8601), error if it failed, and update."""
 
     state: str
     ended: str
     error: str | None = None
+    update_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,9 @@ class StandaloneTable:
         text: The CREATE statement.
         catalog: The current catalog when it was created.
         schema: The current schema when it was created.
-        schedule: The text of SCHEDULE or TRIGGER ON UPDATE, "" without a schedule.
+        schedule: When it is refreshed, such as `EVERY 1 HOUR`; "" without a schedule.
         latest: The latest refresh.
+        query: The text of the query, "" without one.
     """
 
     kind: DatasetKind
@@ -59,6 +64,7 @@ class StandaloneTable:
     schema: str
     schedule: str = ""
     latest: Refresh | None = None
+    query: str = ""
 
     @property
     def pipeline(self) -> str:
@@ -83,20 +89,28 @@ class StandaloneTable:
         """Remove the definition with the checkpoints and the event log."""
         shutil.rmtree(self.folder(settings), ignore_errors=True)
 
-    def after_refresh(self, state: str, ended: str, error: str | None = None) -> StandaloneTable:
+    def after_refresh(self, refresh: Refresh) -> StandaloneTable:
         """Return the definition with the result of its latest refresh."""
-        return replace(self, latest=Refresh(state, ended, error))
+        return replace(self, latest=refresh)
 
 
 def find_standalone_table(settings: Settings, pipeline: str | None) -> StandaloneTable | None:
     """Return the definition that a pipeline of one dataset refreshes; None for other pipelines."""
-    if pipeline is None or not pipeline.startswith(tuple(f"{prefix}-" for prefix in _PREFIXES.values())):
+    if pipeline is None or not _PIPELINE.fullmatch(pipeline):
         return None
     try:
         stored: dict[str, Any] = json.loads((settings.pipelines / pipeline / _FILE).read_text("utf-8"))
-        latest = stored.pop("latest")
-        return StandaloneTable(
-            **{**stored, "name": tuple(stored["name"])}, latest=Refresh(**latest) if latest else None
-        )
     except (FileNotFoundError, NotADirectoryError):
         return None
+    latest = stored.pop("latest")
+    return StandaloneTable(
+        **{**stored, "name": tuple(stored["name"])}, latest=Refresh(**latest) if latest else None
+    )
+
+
+def list_standalone_tables(settings: Settings) -> Iterator[StandaloneTable]:
+    """Yield all definitions of the lakehouse, sorted by the names of their pipelines."""
+    for file in sorted(settings.pipelines.glob(f"*/{_FILE}")):
+        found = find_standalone_table(settings, file.parent.name)
+        if found is not None:
+            yield found

@@ -23,6 +23,7 @@ from lakeward.databricks_shims.local_workspace.table_files import (
     read_table,
     table_names,
 )
+from lakeward.dataset_properties import KIND_PROPERTY, shown_properties
 from lakeward.session import DEFAULT_CATALOGS
 from lakeward.volume_folders import container_folders
 
@@ -193,17 +194,27 @@ def _table(call: ApiRequest, catalog: str, schema: str, name: str, facts: TableF
         "table_type": facts.table_type,
         "data_source_format": facts.data_source_format,
         "columns": facts.columns,
-        "properties": facts.properties,
+        "properties": shown_properties(facts.properties),
         "created_at": facts.created_at,
         "created_by": call.owner,
         "updated_at": facts.updated_at,
         "updated_by": call.owner,
         "comment": facts.comment,
-        "view_definition": facts.view_definition,
+        "view_definition": facts.view_definition or _standalone_query(call, facts),
         "storage_location": facts.storage_location,
         **call.description(full),
     }
     return {key: value for key, value in about.items() if value != ""}
+
+
+def _standalone_query(call: ApiRequest, facts: TableFacts) -> str:
+    """Return the query of a materialized view or streaming table that a SQL statement defines."""
+    if KIND_PROPERTY not in facts.properties:
+        return ""
+    from lakeward.sql import PIPELINE, find_standalone_table
+
+    standalone = find_standalone_table(call.environment.settings(), facts.properties.get(PIPELINE))
+    return standalone.query if standalone is not None else ""
 
 
 def _facts(folder: Path, name: str) -> TableFacts:

@@ -15,12 +15,11 @@ from typing import Any
 
 from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace.column_types import stored_type_text, type_name
+from lakeward.dataset_properties import table_type
 from lakeward.dropped_files import keep_dropped
 from lakeward.session import is_private_table
 
 _OBJECTS = ".objects"
-_KIND = "lakeward.kind"
-_TYPES = {"materialized_view": "MATERIALIZED_VIEW", "streaming_table": "STREAMING_TABLE"}
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def _facts(schema: Path, name: str) -> TableFacts | None:
         return None
     properties = {str(key): str(value) for key, value in (metadata.get("configuration") or {}).items()}
     return TableFacts(
-        table_type=_TYPES.get(properties.get(_KIND, ""), "MANAGED"),
+        table_type=table_type(properties),
         data_source_format="DELTA",
         columns=columns_of(metadata["schemaString"], metadata.get("partitionColumns") or []),
         properties=properties,
@@ -141,7 +140,7 @@ def _from_object(kind: str, found: dict[str, Any], file: Path) -> TableFacts:
     is_view = kind == "view" or found.get("type") == "VIEW"
     external = "EXTERNAL" if found.get("type") == "EXTERNAL" else "MANAGED"
     return TableFacts(
-        table_type="VIEW" if is_view else _TYPES.get(properties.get(_KIND, ""), external),
+        table_type="VIEW" if is_view else table_type(properties, external),
         data_source_format="" if is_view else str(found.get("provider") or "").upper(),
         columns=columns_of(found.get("schema"), list(found.get("partitionColumns") or [])),
         properties=properties,

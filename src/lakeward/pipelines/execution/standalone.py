@@ -7,13 +7,13 @@ its own: temporary views and settings of the caller's session do not belong to a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lakeward.atomic_files import atomic_write
+from lakeward.dataset_properties import KIND_PROPERTY
 from lakeward.errors import SqlError
 from lakeward.pipelines.api.registry import active_registry
 from lakeward.pipelines.execution.pipeline_execution import run_update
@@ -28,13 +28,13 @@ from lakeward.pipelines.incremental.view_plan import read_view_plan
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.queries import NameScope, query_function
 from lakeward.pipelines.sql.statements import DatasetStatement, SourceStatement
-from lakeward.pipelines.storage.dataset_manager import KIND_PROPERTY
 from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
 from lakeward.quoting import quote_name, use_statement
 from lakeward.spark_internals import activated
 from lakeward.sql import (
     LABELS,
     PIPELINE,
+    Refresh,
     Rows,
     StandaloneTable,
     current_context,
@@ -66,6 +66,9 @@ _OTHER_PIPELINE = {
     "materialized_view": "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.REPLACE_DELTA_LIVE_TABLE",
     "streaming_table": "STREAMING_TABLE_OPERATION_NOT_ALLOWED.REFRESH_DELTA_LIVE_TABLE",
 }
+_SCHEDULE_KEYWORDS = re.compile(r"SCHEDULE\s+(REFRESH\s+)?", re.IGNORECASE)
+_CRON = re.compile(r"CRON\b", re.IGNORECASE)
+_TIME_ZONE = re.compile(r"\bAT\s+TIME\s+ZONE\b", re.IGNORECASE)
 _SQL_STATES = {"materialized_view": "56038", "streaming_table": "42601"}
 
 
@@ -76,8 +79,15 @@ def create_standalone_table(spark: SparkSession, command: CreateStandaloneTable)
     name = context.qualify(command.table)
     context.require_schema(*name[:2])
     statement = _parse(command.text)
-    schedule = "" if statement.schedule is None else command.text[slice(*statement.schedule)]
-    table = StandaloneTable(command.kind, name, command.text, context.catalog, context.schema, schedule)
+    table = StandaloneTable(
+        command.kind,
+        name,
+        command.text,
+        context.catalog,
+        context.schema,
+        schedule=_schedule(spark, _part(command.text, statement.schedule)),
+        query=_part(command.text, statement.query),
+    )
     with table.lock(context.settings):
         stored = load_table(spark, name)
         exists = stored is not None or spark.catalog.tableExists(quote_name(name))
@@ -139,7 +149,7 @@ def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
     stored = load_table(spark, name)
     known = _require_standalone(context.settings, stored, command.kind, name, "ALTER")
     with known.lock(context.settings):
-        replace(known, schedule=command.schedule).save(context.settings)
+        replace(known, schedule=_schedule(spark, command.schedule)).save(context.settings)
 
 
 def explain_materialized_view(spark: SparkSession, command: ExplainMaterializedView) -> Rows:
@@ -195,6 +205,18 @@ def _parse(text: str) -> DatasetStatement:
     return statement
 
 
+def _part(text: str, span: tuple[int, int] | None) -> str:
+    return "" if span is None else text[slice(*span)]
+
+
+def _schedule(spark: SparkSession, clause: str) -> str:
+    """Return the schedule of a clause as DESCRIBE EXTENDED shows it; CRON is in the session's time zone."""
+    schedule = _SCHEDULE_KEYWORDS.sub("", clause)
+    if _CRON.match(schedule) and not _TIME_ZONE.search(schedule):
+        return f"{schedule} AT TIME ZONE '{spark.conf.get('spark.sql.session.timeZone')}'"
+    return schedule
+
+
 def _require_table(spark: SparkSession, table: Sequence[str]) -> None:
     """Raise Spark's TABLE_OR_VIEW_NOT_FOUND if nothing has this name."""
     spark.table(quote_name(table))
@@ -246,16 +268,29 @@ def _refresh(
     previous: StandaloneTable | None,
     full: bool,
 ) -> None:
-    """Run one update of the table, and store its definition with the result."""
+    """Run one update of the table, and store its definition with the result.
+
+    If it fails, an earlier definition is restored, and a table that was to be created is removed.
+    """
     table.save(settings)
-    with _restored_on_error(spark, settings, table, previous):
+    update_id = ""
+    try:
         update = _run(spark, settings, table, full=full)
+        update_id = update.update_id
         error = update.error or next((each.error for each in update.datasets if each.error), None)
         if update.state == "CANCELED":
             raise KeyboardInterrupt
         if update.state != "COMPLETED":
             raise _sql_error(table, error or "The update failed.")
-    table.after_refresh(update.state, _now()).save(settings)
+    except BaseException as failure:
+        if previous is None:
+            spark.sql(f"DROP TABLE IF EXISTS {quote_name(table.name)} PURGE")
+            table.remove(settings)
+        else:
+            state = "CANCELED" if isinstance(failure, KeyboardInterrupt) else "FAILED"
+            previous.after_refresh(Refresh(state, _now(), str(failure) or None, update_id)).save(settings)
+        raise
+    table.after_refresh(Refresh(update.state, _now(), update_id=update_id)).save(settings)
 
 
 def _run(spark: SparkSession, settings: Settings, table: StandaloneTable, *, full: bool) -> Update:
@@ -283,23 +318,6 @@ def _run(spark: SparkSession, settings: Settings, table: StandaloneTable, *, ful
                 options=options,
             )
         )
-
-
-@contextmanager
-def _restored_on_error(
-    spark: SparkSession, settings: Settings, table: StandaloneTable, previous: StandaloneTable | None
-) -> Iterator[None]:
-    """Restore the previous definition, or remove a table that was to be created, if the block fails."""
-    try:
-        yield
-    except BaseException as error:
-        if previous is None:
-            spark.sql(f"DROP TABLE IF EXISTS {quote_name(table.name)} PURGE")
-            table.remove(settings)
-        else:
-            state = "CANCELED" if isinstance(error, KeyboardInterrupt) else "FAILED"
-            previous.after_refresh(state, _now(), str(error) or None).save(settings)
-        raise
 
 
 def _sql_error(table: StandaloneTable, text: str) -> SqlError:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lakeward.dataset_properties import HIDDEN_PROPERTY, KIND_PROPERTY
 from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.column_ddl import column_masks, generated_columns
 from lakeward.pipelines.graph.elements import Dataset
@@ -21,7 +22,6 @@ from lakeward.sql import PIPELINE as OWNER_PROPERTY
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-KIND_PROPERTY = "lakeward.kind"
 CLUSTERED_FROM_BYTES = 64 << 20
 """Size of the sources from which on the rows of a recomputed view are written in the order of CLUSTER BY."""
 _BYTES_OF_A_RANGE = 32 << 20
@@ -29,7 +29,8 @@ _MAX_RANGES = 1000
 _DELETION_VECTORS = "delta.enableDeletionVectors"
 # Delta writes a checkpoint every ten commits otherwise, which takes longer than a small refresh. A view has
 # one commit for each refresh, and the files of a small one are read from the checksum of its newest commit.
-_VIEW_PROPERTIES = {_DELETION_VECTORS: "true", "delta.checkpointInterval": "100"}
+_CHECKPOINTS = "delta.checkpointInterval"
+_VIEW_PROPERTIES = {_DELETION_VECTORS: "true", _CHECKPOINTS: "100"}
 _TARGET_PROPERTIES = {_DELETION_VECTORS: "true"}
 # Hash of what a materialized view was created with.
 _DECLARATION_PROPERTY = "lakeward.declaration"
@@ -164,6 +165,7 @@ def _initial_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, st
     defaults: Mapping[str, str] = {}
     if kind == "materialized_view":
         defaults = _VIEW_PROPERTIES
+        found |= {} if _CHECKPOINTS.lower() in declared else {HIDDEN_PROPERTY: _CHECKPOINTS}
     elif any(flow.change_args is not None for flow in dataset.flows):
         defaults = _TARGET_PROPERTIES
     return found | {key: value for key, value in defaults.items() if key.lower() not in declared}

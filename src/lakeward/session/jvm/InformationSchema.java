@@ -131,17 +131,22 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
         return all;
     }
 
-    /** Rows provided by Python: objects of values by column, timestamps in microseconds. */
-    private void addAsked(List rows, String of) throws IOException {
+    /** The rows of a relation that Python computes: objects of values by column, timestamps in microseconds. */
+    private static JsonNode rowsOfPython(String relation, String catalog) throws IOException {
         ObjectNode call = WarehouseLayout.JSON.createObjectNode();
         call.put("name", "information_schema");
-        call.putObject("arguments").put("relation", name).put("catalog", of);
+        call.putObject("arguments").put("relation", relation).put("catalog", catalog);
         Object answer = PythonSqlBridge.run(call.toString(), org.apache.spark.sql.SparkSession.active());
         if (answer instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) answer);
         JsonNode json = WarehouseLayout.JSON.readTree((String) answer);
         if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
-        for (int r = 0; r < json.get("rows").size(); r++) {
-            JsonNode row = (JsonNode) json.get("rows").get(r);
+        return json.get("rows");
+    }
+
+    private void addAsked(List rows, String of) throws IOException {
+        JsonNode found = rowsOfPython(name, of);
+        for (int r = 0; r < found.size(); r++) {
+            JsonNode row = (JsonNode) found.get(r);
             Map values = new HashMap();
             StructField[] fields = schema().fields();
             for (int f = 0; f < fields.length; f++) {
@@ -157,6 +162,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
 
     private void addAll(List rows, RelationCatalog from) throws Exception {
         String[][] schemas = ((SupportsNamespaces) from).listNamespaces();
+        Map queries = name.equals("views") ? materializedQueries(from.name()) : Collections.EMPTY_MAP;
         for (int s = 0; s < schemas.length; s++) {
             if (name.equals("schemata")) {
                 Map about = ((SupportsNamespaces) from).loadNamespaceMetadata(schemas[s]);
@@ -170,9 +176,20 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
             }
             Identifier[] views = from.listViews(schemas[s]);
             for (int k = 0; k < views.length; k++) addView(rows, from, views[k]);
-            Identifier[] tables = name.equals("views") ? new Identifier[0] : from.listTables(schemas[s]);
-            for (int k = 0; k < tables.length; k++) addTable(rows, from, tables[k]);
+            Identifier[] tables = from.listTables(schemas[s]);
+            for (int k = 0; k < tables.length; k++) addTable(rows, from, tables[k], queries);
         }
+    }
+
+    /** Queries of materialized views, by schema and name. */
+    private static Map materializedQueries(String catalog) throws IOException {
+        JsonNode found = rowsOfPython("materialized_queries", catalog);
+        Map queries = new HashMap();
+        for (int r = 0; r < found.size(); r++) {
+            JsonNode row = (JsonNode) found.get(r);
+            queries.put(row.get("table_schema").asText() + "." + row.get("table_name").asText(), row.get("view_definition").asText());
+        }
+        return queries;
     }
 
     private static Map at(RelationCatalog from, Identifier i) {
@@ -193,23 +210,30 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
             addColumns(rows, at(from, i), org.apache.spark.sql.connector.catalog.CatalogV2Util.structTypeToV2Columns(view.schema(), false), null);
             return;
         }
+        if (name.equals("views")) {
+            addDefinition(rows, at(from, i), view.queryText(), "false");
+            return;
+        }
         Map values = at(from, i);
         values.put("is_insertable_into", "NO");
-        if (name.equals("views")) {
-            values.put("view_definition", view.queryText());
-            values.put("check_option", "NONE");
-            values.put("is_updatable", "NO");
-            values.put("is_materialized", "false");
-        } else {
-            values.put("table_type", "VIEW");
-            values.put("commit_action", "PRESERVE");
-            values.put("table_owner", owner(view.properties(), note(from, i.namespace()[0], i.name(), "table.about")));
-            values.put("comment", text(view.properties().get("comment")));
-        }
+        values.put("table_type", "VIEW");
+        values.put("commit_action", "PRESERVE");
+        values.put("table_owner", owner(view.properties(), note(from, i.namespace()[0], i.name(), "table.about")));
+        values.put("comment", text(view.properties().get("comment")));
         add(rows, values);
     }
 
-    private void addTable(List rows, RelationCatalog from, Identifier i) throws Exception {
+    /** A row of `views`. */
+    private void addDefinition(List rows, Map values, Object query, String isMaterialized) {
+        values.put("view_definition", query);
+        values.put("check_option", "NONE");
+        values.put("is_updatable", "NO");
+        values.put("is_insertable_into", "NO");
+        values.put("is_materialized", isMaterialized);
+        add(rows, values);
+    }
+
+    private void addTable(List rows, RelationCatalog from, Identifier i, Map queries) throws Exception {
         Table table = from.loadTable(i);
         Map values = at(from, i);
         if (name.equals("columns")) {
@@ -217,10 +241,18 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
             return;
         }
         Map about = table.properties();
+        // KIND_PROPERTY of dataset_properties.py.
+        Object kind = about.get("lakeward.kind");
+        boolean isView = "materialized_view".equals(kind);
+        if (name.equals("views")) {
+            if (isView) addDefinition(rows, values, queries.get(i.namespace()[0] + "." + i.name()), "true");
+            return;
+        }
         Object provider = about.get("provider");
         String owner = owner(about, note(from, i.namespace()[0], i.name(), "table.about"));
-        values.put("table_type", "true".equals(about.get("external")) || "EXTERNAL".equals(about.get("Type")) ? "EXTERNAL" : "MANAGED");
-        values.put("is_insertable_into", "YES");
+        boolean isExternal = "true".equals(about.get("external")) || "EXTERNAL".equals(about.get("Type"));
+        values.put("table_type", kind != null ? kind.toString().toUpperCase(Locale.ROOT) : isExternal ? "EXTERNAL" : "MANAGED");
+        values.put("is_insertable_into", isView ? "NO" : "YES");
         values.put("commit_action", "PRESERVE");
         values.put("table_owner", owner);
         values.put("comment", text(about.get("comment")));

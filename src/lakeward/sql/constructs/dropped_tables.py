@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.dataset_properties import table_type
 from lakeward.dropped_files import DroppedFiles, read_dropped
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_string
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _AREA = "Tables"
 _RETENTION = timedelta(days=7)
-_KIND_PROPERTY = "lakeward.kind"
 _COLUMNS = (
     *("catalogName", "schemaName", "tableName", "tableId", "tableType"),
     *("deletedAt", "createdAt", "updatedAt", "createdBy", "owner"),
@@ -73,8 +73,12 @@ class DroppedTable:
     @property
     def kind(self) -> str:
         """Return the kind of the relation in UNDROP."""
-        kind = (self.metadata.get("configuration") or {}).get(_KIND_PROPERTY)
-        return "MATERIALIZED VIEW" if kind == "materialized_view" else "TABLE"
+        return "MATERIALIZED VIEW" if self.type == "MATERIALIZED_VIEW" else "TABLE"
+
+    @property
+    def type(self) -> str:
+        """Return the type of the table in the information schema."""
+        return table_type(self.metadata.get("configuration") or {})
 
     def row(self, owner: str) -> list[Any]:
         """Return the row of SHOW TABLES DROPPED; the lakehouse's `owner` owns what has no other owner."""
@@ -83,10 +87,9 @@ class DroppedTable:
         updated = datetime.fromtimestamp(changed, timezone.utc)
         created = self.metadata.get("createdTime")
         made = datetime.fromtimestamp(created / 1000, timezone.utc) if created else updated
-        kind = "MATERIALIZED_VIEW" if self.kind == "MATERIALIZED VIEW" else "MANAGED"
         times = [_time_text(each) for each in (self.dropped, made, updated)]
         owned = str(self.files.about.get("owner") or owner)
-        return [*self.name, self.id, kind, *times, owner, owned, self.metadata.get("description")]
+        return [*self.name, self.id, self.type, *times, owner, owned, self.metadata.get("description")]
 
 
 def _time_text(moment: datetime) -> str:

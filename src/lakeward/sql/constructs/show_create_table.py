@@ -50,7 +50,7 @@ class ShowCreateTable(Command):
         catalog, schema, name = full
         views = spark.sql(
             f"SELECT view_definition FROM {quote_identifier(catalog)}.information_schema.views"  # noqa: S608  # quoted
-            " WHERE table_schema = :schema AND table_name = :name",
+            " WHERE table_schema = :schema AND table_name = :name AND is_materialized = 'false'",
             args={"schema": schema, "name": name},
         ).collect()
         if views:

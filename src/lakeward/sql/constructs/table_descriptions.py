@@ -1,22 +1,24 @@
-"""DESCRIBE DETAIL and DESCRIBE EXTENDED."""
+"""DESCRIBE DETAIL, DESCRIBE EXTENDED and SHOW TBLPROPERTIES."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.dataset_properties import KIND_PROPERTY, hidden_properties, shown_properties, table_type
 from lakeward.quoting import quote_name
 from lakeward.session import show_users_name
 from lakeward.sql.construct import BEGINNING, Command, Construct
-from lakeward.sql.constructs.event_log import PIPELINE, managing_pipeline
+from lakeward.sql.constructs.event_log import PIPELINE
 from lakeward.sql.session_context import current_context, run_with_delta
-from lakeward.sql.standalone_tables import find_standalone_table
+from lakeward.sql.standalone_tables import StandaloneTable, find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _AREA = "Tables"
+_PROPERTIES = "Table Properties"
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,14 @@ class DescribeDetail(Command):
 
     def run(self, spark: SparkSession) -> DataFrame:
         # Quotes: names such as `version` are keywords of Delta's grammar.
-        return show_users_name(spark, run_with_delta(spark, f"DESCRIBE DETAIL {quote_name(self.table)}"))
+        detail = show_users_name(spark, run_with_delta(spark, f"DESCRIBE DETAIL {quote_name(self.table)}"))
+        properties = detail.collect()[0]["properties"]
+        if not hidden_properties(properties):
+            return detail
+        from pyspark.sql import functions as F
+
+        shown = [F.lit(text) for pair in shown_properties(properties).items() for text in pair]
+        return detail.withColumn("properties", F.create_map(*shown).cast("map<string, string>"))
 
 
 def _describe_detail(cursor: TokenCursor) -> DescribeDetail:
@@ -40,7 +49,7 @@ def _describe_detail(cursor: TokenCursor) -> DescribeDetail:
 
 @dataclass(frozen=True)
 class DescribeExtended(Command):
-    """Runs Spark's DESCRIBE EXTENDED, and adds refreshes and schedule of a standalone table."""
+    """Runs Spark's DESCRIBE EXTENDED, with types of datasets and refreshes of standalone ones."""
 
     table: list[str]
     text: str
@@ -48,24 +57,56 @@ class DescribeExtended(Command):
     def run(self, spark: SparkSession) -> DataFrame:
         rows = run_with_delta(spark, self.text)
         # The rows of a command are in memory: collecting them starts no Spark job.
-        properties = {row["col_name"]: row["data_type"] for row in rows.collect()}.get("Table Properties")
-        if f"{PIPELINE}=" not in (properties or ""):
+        described = [tuple(row) for row in rows.collect()]
+        if not any(name == _PROPERTIES and KIND_PROPERTY in value for name, value, _ in described):
             return rows
-        pipeline = managing_pipeline(spark, quote_name(self.table))
-        standalone = find_standalone_table(current_context(spark).settings, pipeline)
-        if standalone is None:
-            return rows
-        latest = standalone.latest
-        added = [
-            ("", "", ""),
-            ("# Refresh Information", "", ""),
-            ("Type", standalone.kind.upper(), ""),
-            ("View Text" if standalone.kind == "materialized_view" else "Statement", standalone.text, ""),
-            ("Last Refreshed", latest.ended if latest else "", ""),
-            ("Latest Refresh Status", latest.state if latest else "", (latest and latest.error) or ""),
-            ("Refresh Schedule", standalone.schedule or "MANUAL", ""),
-        ]
-        return rows.union(spark.createDataFrame(added, rows.schema))
+        properties = _properties(spark, self.table)
+        values = {
+            "Type": table_type(properties),
+            _PROPERTIES: f"[{','.join(f'{k}={v}' for k, v in sorted(shown_properties(properties).items()))}]",
+        }
+        found = [(name, values.get(name, value), comment) for name, value, comment in described]
+        standalone = find_standalone_table(current_context(spark).settings, properties.get(PIPELINE))
+        return spark.createDataFrame([*found, *_refreshes(standalone)], rows.schema)
+
+
+def _properties(spark: SparkSession, table: list[str]) -> dict[str, str]:
+    rows = run_with_delta(spark, f"SHOW TBLPROPERTIES {quote_name(table)}").collect()
+    return {row["key"]: row["value"] for row in rows}
+
+
+def _refreshes(standalone: StandaloneTable | None) -> list[tuple[str, str, str]]:
+    if standalone is None:
+        return []
+    latest = standalone.latest
+    return [
+        ("View Text", standalone.query or standalone.text, ""),
+        ("", "", ""),
+        ("# Refresh Information", "", ""),
+        ("Last Refreshed", latest.ended if latest else "", ""),
+        ("Latest Refresh Status", latest.state if latest else "", (latest and latest.error) or ""),
+        ("Refresh Schedule", standalone.schedule or "MANUAL", ""),
+    ]
+
+
+@dataclass(frozen=True)
+class ShowProperties(Command):
+    """Runs Spark's SHOW TBLPROPERTIES, without the properties that only the runtime uses."""
+
+    text: str
+
+    def run(self, spark: SparkSession) -> DataFrame:
+        rows = run_with_delta(spark, self.text)
+        properties = {row["key"]: row["value"] for row in rows.collect()}
+        hidden = hidden_properties(properties)
+        return rows.where(~rows["key"].isin(sorted(hidden))) if hidden else rows
+
+
+def _show_properties(cursor: TokenCursor) -> ShowProperties:
+    cursor.need("SHOW", "TBLPROPERTIES")
+    cursor.name(3)
+    cursor.end()
+    return ShowProperties(cursor.text(0))
 
 
 def extended_table(cursor: TokenCursor) -> list[str]:
@@ -88,10 +129,21 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="DESCRIBE EXTENDED t",
-        note="also latest refresh and schedule of standalone materialized views and streaming tables",
+        note="also query, latest refresh and schedule of standalone materialized views and streaming tables",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_extended,
         trigger=BEGINNING + r"desc(?:ribe)?\s+(?:table\s+)?(?:extended|formatted)\b",
+        test="tests/sql/test_standalone_tables.py",
+    ),
+    Construct(
+        name="SHOW TBLPROPERTIES",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW TBLPROPERTIES t",
+        note="Spark's result without the properties of the runtime",
+        starts=("SHOW",),
+        statement=_show_properties,
+        trigger=BEGINNING + r"show\s+tblproperties\b",
         test="tests/sql/test_standalone_tables.py",
     ),
     Construct(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
-from lakeward.sql.constructs.table_descriptions import extended_table
+from lakeward.sql.constructs.table_descriptions import DescribeExtended, extended_table
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -42,7 +42,7 @@ class DescribeAsJson(Command):
 
     def run(self, spark: SparkSession) -> Rows | DataFrame:
         schema = spark.table(quote_name(self.table)).schema
-        rows = run_with_delta(spark, self.described).collect()
+        rows = DescribeExtended(self.table, self.described).run(spark).collect()
         information = {row["col_name"]: row["data_type"] for row in rows[len(schema) :]}
         if "Catalog" not in information:
             return run_with_delta(spark, self.text)

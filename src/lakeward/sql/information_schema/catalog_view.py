@@ -16,6 +16,8 @@ from lakeward.volume_folders import volume_folder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakeward.session import Settings
+
 Row = dict[str, Any]
 Name = tuple[str, ...]
 
@@ -32,9 +34,14 @@ class CatalogView:
         self._context = current_context(self.spark)
 
     @property
+    def settings(self) -> Settings:
+        """Return the settings of the lakehouse."""
+        return self._context.settings
+
+    @property
     def user(self) -> str:
         """Return the owner of objects without a stored owner."""
-        return self._context.settings.user
+        return self.settings.user
 
     def metadata(self, kind: str, name: Name) -> Row:
         """Return an object's metadata; empty if it has none."""

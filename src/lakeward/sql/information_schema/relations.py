@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.sql.construct import Command
 from lakeward.sql.information_schema import routines
 from lakeward.sql.information_schema.catalog_view import CatalogView, Name, Row
+from lakeward.sql.standalone_tables import list_standalone_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,13 @@ def _catalogs(view: CatalogView) -> Iterator[Row]:
 
 def _catalog_name(view: CatalogView) -> Iterator[Row]:
     yield {"catalog_name": view.catalog}
+
+
+def _materialized_queries(view: CatalogView) -> Iterator[Row]:
+    """Yield the queries of materialized views that SQL statements define; no row for those of pipelines."""
+    for table in list_standalone_tables(view.settings):
+        if table.kind == "materialized_view" and table.name[0] == view.catalog:
+            yield {"table_schema": table.name[1], "table_name": table.name[2], "view_definition": table.query}
 
 
 def _volumes(view: CatalogView) -> Iterator[Row]:
@@ -299,6 +307,8 @@ _RELATIONS: Mapping[str, Callable[[CatalogView], Iterable[Row]]] = {
     "parameters": routines.parameters,
     "routine_columns": routines.routine_columns,
     "volumes": _volumes,
+    # Not a relation of its own: part of `views`, whose other columns InformationSchema.java computes.
+    "materialized_queries": _materialized_queries,
 }
 
 

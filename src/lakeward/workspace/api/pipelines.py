@@ -21,6 +21,11 @@ from lakeward.databricks_shims.local_workspace import (
 from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, may, require, run_as_name
 from lakeward.workspace.api.request_types import parse_object
+from lakeward.workspace.api.standalone_pipelines import (
+    find_standalone_pipeline,
+    standalone_events,
+    standalone_pipelines,
+)
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
@@ -59,6 +64,9 @@ def create(call: ServerRequest) -> Any:
 
 def get(call: ServerRequest) -> Any:
     """Return a pipeline with its settings and newest updates."""
+    standalone = find_standalone_pipeline(call.environment.settings(), call.path_parameter)
+    if standalone is not None:
+        return standalone
     pipeline = _pipeline(call, "CAN_VIEW")
     return _to_json(call, pipeline)
 
@@ -72,11 +80,12 @@ def list_pipelines(call: ServerRequest) -> Any:
         for each in call.store.find("pipeline", newest_first=True)
         if matches(each["spec"]) and may(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
     ]
-    shown = []
-    for each in pipelines:
-        row = _to_json(call, each)
-        row.pop("spec")
-        shown.append(row)
+    standalone = standalone_pipelines(call.environment.settings())
+    documents = [
+        *(each for each in standalone if matches(each["spec"])),
+        *(_to_json(call, each) for each in pipelines),
+    ]
+    shown = [{key: value for key, value in each.items() if key != "spec"} for each in documents]
     return paginate(call, shown, "statuses", default=25)
 
 
@@ -186,8 +195,12 @@ def list_updates(call: ServerRequest) -> Any:
 
 def list_events(call: ServerRequest) -> Any:
     """Return the events of a pipeline, newest first. Raises ApiError for an unknown filter."""
-    pipeline = _pipeline(call, "CAN_VIEW")
     newest_first = "timestamp asc" not in call.query.get("order_by", "")
+    standalone = standalone_events(call.environment.settings(), call.path_parameter)
+    if standalone is not None:
+        found = selected(standalone, call.query.get("filter", ""))
+        return paginate(call, found[::-1] if newest_first else found, "events", default=25, most=250)
+    pipeline = _pipeline(call, "CAN_VIEW")
 
     def stored(limit: int = -1, offset: int = 0) -> list[Document]:
         key = pipeline["pipeline_id"]
