@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
 
 Row = tuple[int | None, int]
 CONDITIONS = {
@@ -108,3 +110,110 @@ def test_null_keys_match_rows_of_the_target_alone(
     assert marks > 0
     if properties != "rewritten files":
         assert int(metrics["numTargetRowsCopied"]) == 0
+
+
+TWO_KEYS = "t.k <=> s.k AND t.j <=> s.j"
+TARGETS = {
+    "partitioned": ("k BIGINT, j STRING, v BIGINT", "PARTITIONED BY (j)"),
+    "clustered": ("k BIGINT, j STRING, v BIGINT", "CLUSTER BY (k, j)"),
+    "identity": ("k BIGINT, j STRING, v BIGINT, i BIGINT GENERATED ALWAYS AS IDENTITY", ""),
+    "generated": ("k BIGINT, j STRING, v BIGINT, g BIGINT GENERATED ALWAYS AS (v * 2)", ""),
+    "column mapping": (
+        "k BIGINT, j STRING, v BIGINT",
+        "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true')",
+    ),
+    "evolving": ("k BIGINT, j STRING, v BIGINT", ""),
+}
+KEYED: dict[tuple[int | None, str | None], int] = {
+    (None, None): 1,
+    (None, "a"): 2,
+    (1, None): 3,
+    (1, "a"): 4,
+    (2, "b"): 5,
+}
+NEW_KEYS: dict[tuple[int | None, str | None], int] = {
+    (None, None): 10,
+    (None, "b"): -11,
+    (1, None): 12,
+    (3, None): -13,
+    (4, "c"): 14,
+}
+
+
+def merge_two_keys(spark: SparkSession, name: str, entry: str, source: DataFrame, *, evolves: bool) -> None:
+    """Update matched rows, and insert those with a positive value."""
+    from delta.tables import DeltaTable
+    from pyspark.sql import functions as F
+
+    columns = [column for column in source.columns if column not in ("k", "j")]
+    if entry == "delta":
+        builder = DeltaTable.forName(spark, name).alias("t").merge(source.alias("s"), TWO_KEYS)
+        builder = builder.withSchemaEvolution() if evolves else builder
+        values = {column: f"s.{column}" for column in source.columns}
+        builder = builder.whenMatchedUpdate(set={column: f"s.{column}" for column in columns})
+        builder.whenNotMatchedInsert("s.v > 0", values=values).execute()
+        return
+    if entry == "frame":
+        writer = source.alias("s").mergeInto(name, F.expr(TWO_KEYS.replace("t.", f"{name}.")))
+        writer = writer.withSchemaEvolution() if evolves else writer
+        values = {column: F.col(f"s.{column}") for column in source.columns}
+        if evolves:
+            writer.whenMatched().updateAll().whenNotMatched(F.expr("s.v > 0")).insertAll().merge()
+            return
+        writer = writer.whenMatched().update({column: values[column] for column in columns})
+        writer.whenNotMatched(F.expr("s.v > 0")).insert(values).merge()
+        return
+    source.createOrReplaceTempView("changes_of_keys")
+    session = source.sparkSession
+    listed = ", ".join(source.columns)
+    session.sql(
+        f"MERGE {'WITH SCHEMA EVOLUTION ' if evolves else ''}INTO {name} t "
+        f"USING changes_of_keys s ON {TWO_KEYS} "
+        f"WHEN MATCHED THEN UPDATE SET {', '.join(f'{column} = s.{column}' for column in columns)} "
+        f"WHEN NOT MATCHED AND s.v > 0 THEN INSERT ({listed}) "
+        f"VALUES ({', '.join(f's.{column}' for column in source.columns)})"
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("entry", [*ENTRIES, "batch"])
+def test_null_keys_of_targets_with_other_features(
+    spark: SparkSession, target: str, entry: str, tmp_path: Path
+) -> None:
+    name = "main.default.null_keys"
+    columns, clauses = TARGETS[target]
+    spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql(f"CREATE TABLE {name} ({columns}) {clauses}")
+    stored = spark.createDataFrame([(*key, v) for key, v in KEYED.items()], "k BIGINT, j STRING, v BIGINT")
+    stored.coalesce(1).createOrReplaceTempView("stored_keys")
+    spark.sql(f"INSERT INTO {name} (k, j, v) SELECT * FROM stored_keys")
+    changes = spark.createDataFrame(
+        [(*key, v) for key, v in NEW_KEYS.items()], "k BIGINT, j STRING, v BIGINT"
+    )
+    evolves = target == "evolving"
+    if evolves:
+        changes = changes.withColumn("extra", changes.v * 3)
+    if entry == "batch":
+        changes.write.format("delta").save(f"{tmp_path}/changes")
+        stream = spark.readStream.format("delta").load(f"{tmp_path}/changes").writeStream
+        stream.foreachBatch(
+            lambda batch, _: merge_two_keys(batch.sparkSession, name, "sql", batch, evolves=evolves)
+        ).option("checkpointLocation", f"{tmp_path}/checkpoint").trigger(
+            availableNow=True
+        ).start().awaitTermination()
+    else:
+        merge_two_keys(spark, name, entry, changes, evolves=evolves)
+    inserted = {key: v for key, v in NEW_KEYS.items() if key not in KEYED and v > 0}
+    wanted = {**KEYED, **{key: v for key, v in NEW_KEYS.items() if key in KEYED}, **inserted}
+    rows = spark.table(name).collect()
+    assert {(row["k"], row["j"]): row["v"] for row in rows} == wanted
+    assert len(rows) == len(wanted)
+    if target == "identity":
+        assert len({row["i"] for row in rows}) == len(rows)
+    if target == "generated":
+        assert all(row["g"] == row["v"] * 2 for row in rows)
+    if evolves:
+        changed = {key for key in NEW_KEYS if key in KEYED or key in inserted}
+        assert {(r["k"], r["j"]): r["extra"] for r in rows if r["extra"]} == {
+            k: NEW_KEYS[k] * 3 for k in changed
+        }
