@@ -58,7 +58,7 @@ public class Extension extends AbstractFunction1 {
         all.injectPostHocResolutionRule(new ViewEvolution());
         SqlFunctions.register(all);
         all.injectPlannerStrategy(new SystemFunctions());
-        all.injectPlannerStrategy(new PresentTargetMerge.Planner());
+        all.injectPlannerStrategy(new PresentTargetMerge.Strategy());
         return BoxedUnit.UNIT;
     }
 

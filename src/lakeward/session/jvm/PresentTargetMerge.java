@@ -1,7 +1,5 @@
 package lakeward;
 
-import java.util.Arrays;
-import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute$;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -11,12 +9,11 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase$;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
-import org.apache.spark.sql.execution.SparkStrategy;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.command.ExecutedCommandExec;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.collection.immutable.Set;
-import scala.runtime.AbstractFunction1;
 
 /**
  * A MERGE that takes a row for matched only if there is a row of the target. Where it marks rows by deletion vectors,
@@ -53,23 +50,13 @@ public class PresentTargetMerge extends MergeIntoCommand {
     }
 
     /** Gives every MERGE into a Delta table this class. `DeltaTable.merge` plans a command that no rule of analysis sees. */
-    public static class Planner extends AbstractFunction1 {
-        public Object apply(Object session) {
-            return new Strategy();
-        }
-    }
-
-    public static class Strategy extends SparkStrategy {
-        public Seq apply(LogicalPlan plan) {
-            return PythonUtils.toSeq(Arrays.asList(planned(plan)));
-        }
-
-        private Object[] planned(LogicalPlan plan) {
-            if (plan.getClass() != MergeIntoCommand.class) return new Object[0];
+    public static class Strategy extends SessionStrategy {
+        SparkPlan planned(LogicalPlan plan) {
+            if (plan.getClass() != MergeIntoCommand.class) return null;
             MergeIntoCommand merge = (MergeIntoCommand) plan;
-            return new Object[] {new ExecutedCommandExec(new PresentTargetMerge(merge.source(), merge.target(), merge.catalogTable(),
+            return new ExecutedCommandExec(new PresentTargetMerge(merge.source(), merge.target(), merge.catalogTable(),
                 merge.targetFileIndex(), merge.condition(), merge.matchedClauses(), merge.notMatchedClauses(), merge.notMatchedBySourceClauses(),
-                merge.migratedSchema(), merge.trackHighWaterMarks(), merge.schemaEvolutionEnabled()))};
+                merge.migratedSchema(), merge.trackHighWaterMarks(), merge.schemaEvolutionEnabled()));
         }
     }
 }

@@ -9,36 +9,24 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ShowFunctions;
 import org.apache.spark.sql.catalyst.util.StringUtils;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
-import org.apache.spark.sql.execution.SparkStrategy;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.ShowFunctionsExec;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 
 /**
  * SHOW FUNCTIONS lists the functions of {@link SqlFunctions} as built-in functions. For a catalog that is not
  * Spark's own, Spark lists the functions that are compiled into it, and none that a session adds.
  */
-public class SystemFunctions extends AbstractFunction1 {
+public class SystemFunctions extends SessionStrategy {
 
-    public Object apply(Object session) {
-        return new Strategy();
-    }
-
-    public static class Strategy extends SparkStrategy {
-        public Seq apply(LogicalPlan plan) {
-            return PythonUtils.toSeq(Arrays.asList(shown(plan)));
-        }
-
-        private Object[] shown(LogicalPlan plan) {
-            if (!(plan instanceof ShowFunctions)) return new Object[0];
-            ShowFunctions show = (ShowFunctions) plan;
-            if (!show.systemScope() || !(show.child() instanceof ResolvedNamespace)) return new Object[0];
-            ResolvedNamespace schema = (ResolvedNamespace) show.child();
-            if (!(schema.catalog() instanceof FunctionCatalog)) return new Object[0];
-            FunctionCatalog catalog = (FunctionCatalog) schema.catalog();
-            return new Object[] {new Listing(show.output(), catalog, schema.namespace(), show.userScope(), true, show.pattern())};
-        }
+    SparkPlan planned(LogicalPlan plan) {
+        if (!(plan instanceof ShowFunctions)) return null;
+        ShowFunctions show = (ShowFunctions) plan;
+        if (!show.systemScope() || !(show.child() instanceof ResolvedNamespace)) return null;
+        ResolvedNamespace schema = (ResolvedNamespace) show.child();
+        if (!(schema.catalog() instanceof FunctionCatalog)) return null;
+        return new Listing(show.output(), (FunctionCatalog) schema.catalog(), schema.namespace(), show.userScope(), true, show.pattern());
     }
 
     public static class Listing extends ShowFunctionsExec {

@@ -21,6 +21,7 @@ from lakeward.errors import SetupError
 # In dependency order: each class is compiled against those before it.
 SOURCES = (
     "SessionRule",
+    "SessionStrategy",
     "IdentifierCodec",
     "PathMap",
     "LakehouseSettings",
