@@ -38,7 +38,8 @@ class Place:
 
     def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self.spark, self.name = spark, "undrop_" + uuid.uuid4().hex[:8]
-        self.folder = settings.warehouse / "main" / self.name
+        self.warehouse = settings.warehouse
+        self.folder = self.warehouse / "main" / self.name
         self.dropped = self.folder / ".dropped"
         self("CREATE SCHEMA {s}")
 
@@ -284,12 +285,12 @@ def test_a_process_of_its_own_recovers_it(place: Place, suite_settings: Settings
     assert other.table(f"main.{place.name}.t").collect() == rows == place("SELECT * FROM {s}.t")
 
 
-def _drop(place: Place, writer: str) -> None:
+def _drop(place: Place, writer: str, catalog: str = "main") -> None:
     """Drop the table `t`: in the JVM with DROP TABLE, or in Python as `w.tables.delete` does."""
     if writer == "sql":
-        place("DROP TABLE {s}.t")
+        place(f"DROP TABLE {catalog}.{place.name}.t")
     else:
-        remove_table(place.folder, "t")
+        remove_table(place.warehouse / catalog / place.name, "t")
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "upper case"])
@@ -326,15 +327,13 @@ def test_each_reader_of_records_reads_those_of_each_writer(place: Place, writer:
 
 
 @pytest.mark.parametrize("name", ["main", "hive_metastore"])
-def test_a_table_that_a_client_of_the_api_deletes_is_recovered(
-    place: Place, suite_settings: Settings, name: str
-) -> None:
+def test_a_table_that_a_client_of_the_api_deletes_is_recovered(place: Place, name: str) -> None:
     """`w.tables.delete` drops a table, as DROP TABLE does."""
     place.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name}.{place.name}")
     table = f"{name}.{place.name}.t"
     place.spark.sql(f"CREATE TABLE {table} (id INT) COMMENT 'numbers'")
     place.spark.sql(f"INSERT INTO {table} VALUES (1)")
-    remove_table(suite_settings.warehouse / name / place.name, "t")
+    _drop(place, "api", name)
     assert place.failed(f"SELECT * FROM {table}") == "TABLE_OR_VIEW_NOT_FOUND"
     if name == "main":
         assert place.listed() == ["t"]
@@ -343,3 +342,24 @@ def test_a_table_that_a_client_of_the_api_deletes_is_recovered(
     else:
         assert place.failed(f"UNDROP TABLE {table}") == "TABLE_OR_VIEW_NOT_FOUND"
         place(f"DROP SCHEMA {name}.{place.name} CASCADE")
+
+
+@pytest.mark.parametrize("is_external", [False, True], ids=["managed", "external"])
+@pytest.mark.parametrize("writer", ["sql", "api"])
+@pytest.mark.parametrize("provider", ["delta", "parquet", "csv", "json", "orc", "text"])
+def test_a_table_of_the_hive_metastore_loses_the_files_that_it_owns(
+    place: Place, provider: str, writer: str, is_external: bool, tmp_path: Path
+) -> None:
+    """Files that stay would be the rows of the next table of this name."""
+    schema = f"hive_metastore.{place.name}"
+    place(f"CREATE SCHEMA {schema}")
+    location = f"LOCATION '{tmp_path / 'files'}'" if is_external else ""
+    statement = f"CREATE TABLE {schema}.t (a STRING) USING {provider} {location}"
+    place(statement)
+    place(f"INSERT INTO {schema}.t VALUES ('x')")
+    _drop(place, writer, "hive_metastore")
+    assert not (place.warehouse / "hive_metastore" / place.name / "t").exists()
+    assert place.failed(f"SELECT * FROM {schema}.t") == "TABLE_OR_VIEW_NOT_FOUND"
+    place(statement)
+    assert [row.a for row in place(f"SELECT * FROM {schema}.t")] == ["x"] * is_external
+    place(f"DROP SCHEMA {schema} CASCADE")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace.column_types import stored_type_text, type_name
@@ -94,12 +95,22 @@ def _facts(schema: Path, name: str) -> TableFacts | None:
 
 
 def remove_table(schema: Path, name: str) -> None:
-    """Remove a table or view with what describes it; UNDROP takes managed tables back."""
-    is_kept = _has_log(schema / name) and keep_dropped(schema, name)
+    """Remove a table or view as DROP does: UNDROP takes managed tables back, except in the Hive metastore."""
+    is_managed = _is_managed(schema, name)
+    is_kept = is_managed and keep_dropped(schema, name)
     for _, file in list(_described(schema, name)):
         file.unlink()
-    if not is_kept and _has_log(schema / name):
+    if is_managed and not is_kept and (schema / name).is_dir():
         shutil.rmtree(schema / name)
+
+
+def _is_managed(schema: Path, name: str) -> bool:
+    """Return whether the folder of this name has the files of a table that owns them."""
+    for _, file in _described(schema, name):
+        found = _load(file)
+        location = unquote(urlsplit(str(found.get("location"))).path)
+        return found.get("type") == "MANAGED" and location == str(schema / name)
+    return _has_log(schema / name)
 
 
 def columns_of(schema: Any, partitions: list[str]) -> list[dict[str, Any]]:
