@@ -71,6 +71,15 @@ def _where(*conditions: str) -> str:
     return f"WHERE {' AND '.join(conditions)}"
 
 
+def _nulls(kind: str, *names: str) -> str:
+    """Return columns that JDBC defines and nothing here fills.
+
+    >>> _nulls("INT", "A", "B")
+    'CAST(NULL AS INT) AS A, CAST(NULL AS INT) AS B'
+    """
+    return ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name in names)
+
+
 def catalogs(_: Any) -> str:
     """Return the statement for GetCatalogs."""
     return "SELECT catalog_name AS TABLE_CAT FROM system.information_schema.catalogs ORDER BY 1"
@@ -93,9 +102,9 @@ def tables(request: Any) -> str:
     )
     return (
         f"SELECT table_catalog AS TABLE_CAT, table_schema AS TABLE_SCHEM, table_name AS TABLE_NAME, "
-        f"{_TABLES_ARE} AS TABLE_TYPE, coalesce(comment, '') AS REMARKS, CAST(NULL AS STRING) AS TYPE_CAT, "
-        "CAST(NULL AS STRING) AS TYPE_SCHEM, CAST(NULL AS STRING) AS TYPE_NAME, "
-        "CAST(NULL AS STRING) AS SELF_REFERENCING_COL_NAME, CAST(NULL AS STRING) AS REF_GENERATION "
+        f"{_TABLES_ARE} AS TABLE_TYPE, coalesce(comment, '') AS REMARKS, "
+        f"{_nulls('STRING', 'TYPE_CAT', 'TYPE_SCHEM', 'TYPE_NAME')}, "
+        f"{_nulls('STRING', 'SELF_REFERENCING_COL_NAME', 'REF_GENERATION')} "
         f"FROM system.information_schema.tables {where} ORDER BY 4, 1, 2, 3"
     )
 
@@ -119,16 +128,16 @@ def columns(request: Any) -> str:
         f"column_name AS COLUMN_NAME, {_cases(kind, _TYPE_CODES, str(_OTHER_TYPE))} AS DATA_TYPE, "
         "upper(full_data_type) AS TYPE_NAME, "
         f"CASE WHEN {kind} = 'DECIMAL' THEN CAST(IF({decimal} > 18, 16, 8) AS INT) "
-        f"ELSE {_cases(kind, _SIZES, 'NULL')} END AS COLUMN_SIZE, CAST(NULL AS TINYINT) AS BUFFER_LENGTH, "
+        f"ELSE {_cases(kind, _SIZES, 'NULL')} END AS COLUMN_SIZE, {_nulls('TINYINT', 'BUFFER_LENGTH')}, "
         f"CASE WHEN {kind} = 'DECIMAL' THEN CAST(numeric_scale AS INT) "
         f"ELSE {_cases(kind, _DIGITS, 'NULL')} END AS DECIMAL_DIGITS, "
         f"CASE WHEN {kind} IN ({', '.join(map(quote_string, _NUMERIC))}) THEN 10 END AS NUM_PREC_RADIX, "
         "IF(is_nullable = 'NO', 0, 1) AS NULLABLE, coalesce(comment, '') AS REMARKS, "
-        "column_default AS COLUMN_DEF, CAST(NULL AS INT) AS SQL_DATA_TYPE, "
-        "CAST(NULL AS INT) AS SQL_DATETIME_SUB, CAST(NULL AS INT) AS CHAR_OCTET_LENGTH, "
+        "column_default AS COLUMN_DEF, "
+        f"{_nulls('INT', 'SQL_DATA_TYPE', 'SQL_DATETIME_SUB', 'CHAR_OCTET_LENGTH')}, "
         "CAST(ordinal_position AS INT) AS ORDINAL_POSITION, is_nullable AS IS_NULLABLE, "
-        "CAST(NULL AS STRING) AS SCOPE_CATALOG, CAST(NULL AS STRING) AS SCOPE_SCHEMA, "
-        "CAST(NULL AS STRING) AS SCOPE_TABLE, CAST(NULL AS SMALLINT) AS SOURCE_DATA_TYPE, "
+        f"{_nulls('STRING', 'SCOPE_CATALOG', 'SCOPE_SCHEMA', 'SCOPE_TABLE')}, "
+        f"{_nulls('SMALLINT', 'SOURCE_DATA_TYPE')}, "
         "'NO' AS IS_AUTO_INCREMENT "
         f"FROM system.information_schema.columns {where} ORDER BY 1, 2, 3, 17"
     )
@@ -168,13 +177,13 @@ def type_info(_: Any) -> str:
     )
     return (
         "SELECT name AS TYPE_NAME, code AS DATA_TYPE, CAST(digits AS INT) AS PRECISION, "
-        "CAST(NULL AS STRING) AS LITERAL_PREFIX, CAST(NULL AS STRING) AS LITERAL_SUFFIX, "
-        "CAST(NULL AS STRING) AS CREATE_PARAMS, CAST(1 AS SMALLINT) AS NULLABLE, "
+        f"{_nulls('STRING', 'LITERAL_PREFIX', 'LITERAL_SUFFIX', 'CREATE_PARAMS')}, "
+        "CAST(1 AS SMALLINT) AS NULLABLE, "
         "sensitive AS CASE_SENSITIVE, CAST(searchable AS SMALLINT) AS SEARCHABLE, "
         "radix IS NULL AS UNSIGNED_ATTRIBUTE, false AS FIXED_PREC_SCALE, false AS AUTO_INCREMENT, "
-        "CAST(NULL AS STRING) AS LOCAL_TYPE_NAME, CAST(0 AS SMALLINT) AS MINIMUM_SCALE, "
-        "CAST(0 AS SMALLINT) AS MAXIMUM_SCALE, CAST(NULL AS INT) AS SQL_DATA_TYPE, "
-        "CAST(NULL AS INT) AS SQL_DATETIME_SUB, CAST(radix AS INT) AS NUM_PREC_RADIX "
+        f"{_nulls('STRING', 'LOCAL_TYPE_NAME')}, CAST(0 AS SMALLINT) AS MINIMUM_SCALE, "
+        "CAST(0 AS SMALLINT) AS MAXIMUM_SCALE, "
+        f"{_nulls('INT', 'SQL_DATA_TYPE', 'SQL_DATETIME_SUB')}, CAST(radix AS INT) AS NUM_PREC_RADIX "
         f"FROM VALUES {rows} AS (name, code, digits, radix, sensitive, searchable)"
     )
 
