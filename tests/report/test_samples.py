@@ -180,6 +180,16 @@ def test_a_damaged_file_is_a_note(tmp_path: Path, damaged: str) -> None:
     assert "cannot be read" in sample(tmp_path)["note"]
 
 
+@pytest.mark.parametrize("kind", ["t.table", ".schema", "../../.objects/.catalog"])
+@pytest.mark.parametrize("content", ["{", "[]", ""])
+def test_damaged_tags_protect_all_rows(tmp_path: Path, kind: str, content: str) -> None:
+    table(tmp_path, id=[1])
+    file = tmp_path / "c/s/.objects" / f"{kind}.about.json"
+    describe(tmp_path, str(file), {})
+    file.write_text(content)
+    assert "is damaged" in sample(tmp_path)["note"]
+
+
 def test_a_file_outside_the_table_is_not_read(tmp_path: Path) -> None:
     made = table(tmp_path, id=[1])
     pq.write_table(pa.table({"id": [7]}), tmp_path / "outside.parquet")

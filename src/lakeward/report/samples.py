@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from lakeward.atomic_files import read_regular
 from lakeward.dbutils import redacted
 from lakeward.delta_log import DataFile, TableState, read_table
 from lakeward.errors import LakewardError
-from lakeward.object_metadata import metadata_file
+from lakeward.object_metadata import metadata_file, read_metadata
 
 MAX_ROWS = 5
 MAX_COLUMNS = 40
@@ -105,12 +104,12 @@ def read_tags(warehouse: Path, name: str) -> tuple[str, dict[str, str]]:
     if len(parts) != 3 or not all(parts):
         return "", {}
     try:
-        about = _metadata(metadata_file(warehouse, "TABLE", parts))
+        about = read_metadata(metadata_file(warehouse, "TABLE", parts))
         columns = about.get("column_tags") or {}
         return _tag_text(about.get("tags") or {}), {
             str(column).lower(): _tag_text(tags) for column, tags in columns.items() if tags
         }
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (LakewardError, TypeError, AttributeError):
         return "", {}
 
 
@@ -133,12 +132,15 @@ class _Protection:
 
     @classmethod
     def of(cls, warehouse: Path, parts: Sequence[str]) -> _Protection:
-        """Read tags and policies of the table, and the tags that it inherits."""
+        """Read tags and policies of the table, and the tags that it inherits.
+
+        Raises LakewardError for a damaged file, which may protect rows.
+        """
         catalog, schema, _ = parts
-        about = _metadata(metadata_file(warehouse, "TABLE", parts))
+        about = read_metadata(metadata_file(warehouse, "TABLE", parts))
         owners = {
-            "catalog": _metadata(metadata_file(warehouse, "CATALOG", [catalog])),
-            "schema": _metadata(metadata_file(warehouse, "SCHEMA", [catalog, schema])),
+            "catalog": read_metadata(metadata_file(warehouse, "CATALOG", [catalog])),
+            "schema": read_metadata(metadata_file(warehouse, "SCHEMA", [catalog, schema])),
             "table": about,
         }
         for kind, metadata in owners.items():
@@ -153,15 +155,6 @@ class _Protection:
             if tag is not None:
                 found[str(column).lower()] = f"hidden: tag {tag}"
         return cls(columns=found)
-
-
-def _metadata(file: Path) -> dict[str, Any]:
-    """Return the stored tags and policies; raises for a damaged file, which may protect rows."""
-    try:
-        content: dict[str, Any] = json.loads(read_regular(file))
-    except FileNotFoundError:
-        return {}
-    return content
 
 
 def _log_bytes(folder: Path) -> int:
