@@ -143,16 +143,14 @@ def _pipelines_of_run(settings: Settings, subject: str) -> list[str]:
 def apply_safe(examination: Examination, settings: Settings) -> list[dict[str, Any]]:
     """Run the statements of safe findings; a failure is reported and the others run."""
     from lakeward.cli.output_streams import redirect_output
-    from lakeward.session import message_of
+    from lakeward.session import message_of, session
 
     pending = [(each, text) for each in examination.diagnoses for text in each.statements]
     if not pending:
         return []
     applied: list[dict[str, Any]] = []
     with redirect_output():
-        from lakeward.cli.sql import open_session
-
-        spark = open_session(settings)
+        spark = session(settings)
         for diagnosis, text in pending:
             done = {"finding": diagnosis.finding, "subject": diagnosis.subject, "statement": text}
             try:

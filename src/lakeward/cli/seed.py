@@ -48,10 +48,11 @@ def seed(
     if schema_of is not None:
         require_ddl(schema_of)
     with redirect_output() as streams:
-        from lakeward.cli.sql import open_session, startup_spinner
+        from lakeward.cli.sql import startup_spinner
+        from lakeward.session import session
 
         with startup_spinner(streams):
-            spark = open_session(settings)
+            spark = session(settings)
         rows = seed_files(spark, table, rows_of, schema_of)
         streams.out.write(f"{table}: {counted(rows, 'row')} from {rows_of}\n")
         streams.out.flush()

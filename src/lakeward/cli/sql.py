@@ -110,7 +110,7 @@ def run_all(statements: list[str], settings: Settings, form: str, schema: str) -
         )
     with redirect_output() as streams:
         with startup_spinner(streams):
-            spark = open_session(settings, schema)
+            spark = warehouse_session(settings, schema)
         for statement in statements:
             try:
                 run_one(spark, statement, form, streams)
@@ -132,8 +132,8 @@ def print_error(error: Exception, spark: SparkSession, settings: Settings, strea
     show_hint(message, settings, streams)
 
 
-def open_session(settings: Settings, schema: str | None = None) -> SparkSession:
-    """Return the session on the target's lakehouse, in the schema of the settings or in `schema`.
+def warehouse_session(settings: Settings, schema: str) -> SparkSession:
+    """Return a session that runs statements as a SQL warehouse does, and begins in `schema`.
 
     `schema` is not created: a CREATE SCHEMA of the user would fail, and code that lacks one would run.
     """
@@ -142,8 +142,7 @@ def open_session(settings: Settings, schema: str | None = None) -> SparkSession:
 
     spark = session(settings)
     spark.conf.set(WAREHOUSE_SESSION, "true")
-    if schema is not None:
-        enter_schema(spark, schema)
+    enter_schema(spark, schema)
     return spark
 
 
@@ -180,7 +179,7 @@ def run_prompt(settings: Settings, form: str, schema: str) -> int:
 
     session = prompt_session(settings)
     with redirect_output() as streams, startup_spinner(streams):
-        spark = open_session(settings, schema)
+        spark = warehouse_session(settings, schema)
     where = f"{settings.target} · {settings.catalog}.{spark.catalog.currentDatabase()}"
     print(f"{where} · statements end with ; · exit or Ctrl-D leaves")
     while True:
