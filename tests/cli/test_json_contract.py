@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.cli.execution import execute, exit_code
+from lakeward.cli.execution import RunDisplay, execute, exit_code
 from lakeward.jobs import JobRun
 from lakeward.pipelines import Update
 from lakeward.session import Settings
@@ -25,9 +25,9 @@ def emitted(result: Any, capfd: pytest.CaptureFixture[str]) -> tuple[int, dict[s
         os.write(2, b"to stderr\n")
         return result
 
-    code = execute(
-        "orders", work, settings=Settings.here(environ={}), as_json=True, next_commands=lambda _: []
-    )
+    settings = Settings.here(environ={})
+    display = RunDisplay(title="orders", settings=settings, as_json=True, next_commands=lambda _: [])
+    code = execute(work, display)
     out, err = capfd.readouterr()
     return code, json.loads(out), err
 

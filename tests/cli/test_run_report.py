@@ -29,14 +29,10 @@ def settings(tmp_path: Path) -> Settings:
 
 def run(settings: Settings, name: str | None, *, state: Any = "COMPLETED", as_json: bool = False) -> int:
     result = Update("u", state, (), 1.0, None)
-    return execution.execute(
-        "orders",
-        lambda _: result,
-        as_json=as_json,
-        next_commands=lambda _: [],
-        settings=settings,
-        report_of=name,
+    display = execution.RunDisplay(
+        title="orders", settings=settings, as_json=as_json, next_commands=lambda _: [], pipeline=name
     )
+    return execution.execute(lambda _: result, display)
 
 
 @pytest.mark.parametrize(("state", "code"), [("COMPLETED", 0), ("FAILED", 1), ("CANCELED", 130)])

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.cli.output_streams import Streams, redirect_output
@@ -25,54 +26,68 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 120
 
 
-def execute(
-    title: str,
-    work: Callable[[Watcher], Update | JobRun],
-    *,
-    as_json: bool,
-    next_commands: Callable[[Update | JobRun], Sequence[str]],
-    settings: Settings,
-    stage: str = Board.stage,
-    report_of: str | None = None,
-    job: str | None = None,
-    watched: Sequence[str] | None = None,
-    bundle: Bundle | None = None,
-) -> int:
-    """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
+@dataclass(frozen=True, kw_only=True)
+class RunDisplay:
+    """What a command shows of a run, around the work itself.
 
-    Args:
+    Attributes:
         title: What runs.
-        work: Runs it with a listener for events and returns its result.
+        settings: Settings of the session.
         as_json: Whether to print one JSON object instead of the summary.
         next_commands: Returns the commands to suggest after a completed run.
-        settings: Settings of the session.
         stage: The text that is shown until the first event.
-        report_of: Pipeline whose report is written and named at the end, whatever the run's outcome.
+        pipeline: Pipeline whose report is written and named at the end, whatever the run's outcome.
         job: Job whose run is reported, too.
         watched: Pipelines whose micro-batches are shown, with those of tasks; None shows none.
-        bundle: The bundle whose jobs and pipelines code finds in its workspace.
     """
-    from lakeward.cli.pipeline_reports import write_report, write_run_report
 
-    with redirect_output() as streams:
-        board = Board(title, time.monotonic, stage)
-        with ExitStack() as stack:
-            stack.enter_context(workspace_on_demand(settings, streams.to_stderr, bundle))
-            watcher = stack.enter_context(watching(board, streams))
-            if watched is not None:
-                stack.enter_context(watching_streams(settings, watched, watcher.batch))
-            result = work(watcher)
-        if as_json:
+    title: str
+    settings: Settings
+    as_json: bool
+    next_commands: Callable[[Update | JobRun], Sequence[str]]
+    stage: str = Board.stage
+    pipeline: str | None = None
+    job: str | None = None
+    watched: Sequence[str] | None = None
+
+    def show(self, result: Update | JobRun, streams: Streams) -> None:
+        """Print the result on stdout: one JSON object, or the summary with the paths of its reports."""
+        if self.as_json:
             json.dump(result.as_json(), streams.out, ensure_ascii=False)
             streams.out.write("\n")
         else:
-            commands = next_commands(result) if result.state == "COMPLETED" else []
-            show(title, result, commands, streams)
-            if report_of is not None:
-                show_report(lambda: write_report(report_of, settings), streams)
-            if job is not None:
-                folder = run_folder(settings.jobs, job, str(getattr(result, "run_id", "")))
-                show_report(lambda: write_run_report(job, folder, settings), streams)
+            commands = self.next_commands(result) if result.state == "COMPLETED" else []
+            show_summary(self.title, result, commands, streams)
+            self._show_reports(result, streams)
+
+    def _show_reports(self, result: Update | JobRun, streams: Streams) -> None:
+        from lakeward.cli.pipeline_reports import write_report, write_run_report
+
+        settings, pipeline, job = self.settings, self.pipeline, self.job
+        if pipeline is not None:
+            show_report(lambda: write_report(pipeline, settings), streams)
+        if job is not None:
+            folder = run_folder(settings.jobs, job, str(getattr(result, "run_id", "")))
+            show_report(lambda: write_run_report(job, folder, settings), streams)
+
+
+def execute(
+    work: Callable[[Watcher], Update | JobRun], display: RunDisplay, bundle: Bundle | None = None
+) -> int:
+    """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
+
+    Code finds the jobs and pipelines of `bundle` in its workspace.
+    """
+    settings = display.settings
+    with redirect_output() as streams:
+        board = Board(display.title, time.monotonic, display.stage)
+        with ExitStack() as stack:
+            stack.enter_context(workspace_on_demand(settings, streams.to_stderr, bundle))
+            watcher = stack.enter_context(watching(board, streams))
+            if display.watched is not None:
+                stack.enter_context(watching_streams(settings, display.watched, watcher.batch))
+            result = work(watcher)
+        display.show(result, streams)
         show_hint(errors_of(result), settings, streams)
     return exit_code(result.state)
 
@@ -118,7 +133,7 @@ def exit_code(state: str) -> int:
     return {"COMPLETED": 0, "CANCELED": 130}.get(state, 1)
 
 
-def show(title: str, result: Update | JobRun, commands: Sequence[str], streams: Streams) -> None:
+def show_summary(title: str, result: Update | JobRun, commands: Sequence[str], streams: Streams) -> None:
     """Print the summary on stdout; if stdout is not a terminal, as wide as it needs to be."""
     from rich.console import Console
 

@@ -54,7 +54,7 @@ def pipeline(
     """Run pipeline files: each PATH is a file, or a folder with all the sources below it."""
     from lakeward.cli import failures, next_steps
     from lakeward.cli.command_context import require_path
-    from lakeward.cli.execution import execute
+    from lakeward.cli.execution import RunDisplay, execute
     from lakeward.session import Settings
 
     for path in (*paths, *([root] if root else [])):
@@ -82,16 +82,15 @@ def pipeline(
         prefix = "" if (catalog, schema) == ("main", "default") else f"{catalog}.{schema}."
         return next_steps.after(update.datasets, prefix=prefix, target=None, events_of=name)
 
-    title = " ".join(map(str, paths))
-    return execute(
-        title,
-        work,
+    display = RunDisplay(
+        title=" ".join(map(str, paths)),
+        settings=settings,
         as_json=as_json,
         next_commands=next_commands,
-        settings=settings,
-        report_of=None if flags["dry_run"] else name,
+        pipeline=None if flags["dry_run"] else name,
         watched=[name] if watch else None,
     )
+    return execute(work, display)
 
 
 def state_name(paths: Sequence[Path], root: Path, home: str) -> str:

@@ -120,23 +120,22 @@ def run(
             events_of=pipeline,
         )
 
-    from lakeward.cli.execution import execute
+    from lakeward.cli.execution import RunDisplay, execute
     from lakeward.cli.progress_display import Board
 
-    # Most tasks are checked without Spark.
-    stage = "checking …" if is_job and flags["dry_run"] else Board.stage
-    return execute(
-        title,
-        work,
+    is_run = not flags["dry_run"]
+    display = RunDisplay(
+        title=title,
+        settings=context.settings,
         as_json=as_json,
         next_commands=next_commands,
-        settings=context.settings,
-        stage=stage,
-        report_of=None if flags["dry_run"] else pipeline_lookup.pipeline_key(bundle, key),
-        job=key if is_job and not flags["dry_run"] else None,
+        # Most tasks are checked without Spark.
+        stage=Board.stage if is_run or not is_job else "checking …",
+        pipeline=pipeline_lookup.pipeline_key(bundle, key) if is_run else None,
+        job=key if is_job and is_run else None,
         watched=pipeline_lookup.pipeline_keys(bundle, key) if watch else None,
-        bundle=bundle,
     )
+    return execute(work, display, bundle)
 
 
 def refuse_job_options(
