@@ -61,15 +61,20 @@ def describe_view(
     query: DataFrame, plan: ViewPlan, dataset: Dataset, *, code: str, conf: Mapping[str, str]
 ) -> SeenVersions:
     """Return the hashes of a view; user code counts only where the query calls functions of it."""
-    spark, options = query.sparkSession, dataset.options
+    spark = query.sparkSession
     settings = [dict(conf), {key: spark.conf.get(key, None) for key in RESULT_SETTINGS}, spark.version]
-    declaration = [
+    text = [plan.identity, query.schema.json(), code if plan.has_opaque_code else ""]
+    return SeenVersions(_hash(text), _hash(settings), _hash(view_declaration(dataset)))
+
+
+def view_declaration(dataset: Dataset) -> list[Any]:
+    """Return what of its declaration a view stores: it is written again when any of it changes."""
+    options = dataset.options
+    return [
         [[each.name, each.constraint, each.action] for each in dataset.expectations],
         [options.comment, dict(options.properties), options.partition_cols, options.cluster_by],
         [str(options.schema), options.row_filter, options.path],
     ]
-    text = [plan.identity, query.schema.json(), code if plan.has_opaque_code else ""]
-    return SeenVersions(_hash(text), _hash(settings), _hash(declaration))
 
 
 def with_sources(

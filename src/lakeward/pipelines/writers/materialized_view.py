@@ -32,7 +32,7 @@ from lakeward.pipelines.incremental.cost import add_start
 from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, Technique, recompute
 from lakeward.pipelines.incremental.refresh_policy import require_incremental
-from lakeward.pipelines.incremental.seen_versions import RESULT_SETTINGS, add_seen_versions
+from lakeward.pipelines.incremental.seen_versions import RESULT_SETTINGS, add_seen_versions, view_declaration
 from lakeward.pipelines.incremental.view_refresh import ViewRefresh, plan_refresh
 from lakeward.pipelines.incremental.view_writes import InconsistentViewError, append_rows
 from lakeward.pipelines.storage.dataset_manager import (
@@ -286,22 +286,10 @@ def query_fingerprint(df: DataFrame, dataset: Dataset, *, code: str, conf: Mappi
         if version is None:
             return None
         versions.append(version)
-    options = dataset.options
     parts = [
         text,
         versions,
-        [
-            [expectation.name, expectation.constraint, expectation.action]
-            for expectation in dataset.expectations
-        ],
-        [
-            options.comment,
-            dict(options.properties),
-            options.partition_cols,
-            options.cluster_by,
-            str(options.schema),
-            options.row_filter,
-        ],
+        view_declaration(dataset),
         df.schema.json(),
         code,
         dict(conf),
