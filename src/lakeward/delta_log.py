@@ -1,10 +1,10 @@
-"""The state of a Delta table, read from its log with Arrow: checkpoint, commits, tombstones."""
+"""Delta tables, read from their logs with Arrow: the metadata alone, or all of the newest version."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import orjson
 
+from lakeward.atomic_files import read_regular
 from lakeward.errors import LakewardError
 
 _COMMIT = re.compile(r"^(\d{20})\.json$")
@@ -20,7 +21,7 @@ _CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.[0-9a-
 _FIELDS = {
     "add": ("path", "partitionValues", "size", "stats", "stats_parsed", "deletionVector"),
     "remove": ("path", "deletionTimestamp", "deletionVector"),
-    "metaData": ("schemaString", "partitionColumns", "configuration"),
+    "metaData": ("id", "description", "schemaString", "partitionColumns", "configuration", "createdTime"),
     "domainMetadata": ("domain", "configuration", "removed"),
     "sidecar": ("path",),
 }
@@ -54,6 +55,26 @@ class LogFile:
     name: str
     size: int
     modified: float
+
+
+@dataclass(frozen=True)
+class TableMetadata:
+    """What is known of a table without its files; times are in milliseconds.
+
+    Attributes:
+        action: The newest `metaData` action.
+        created: The time of its creation, or of the oldest commit in the log.
+        updated: The time of the newest commit.
+    """
+
+    action: Mapping[str, Any]
+    created: int
+    updated: int
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Return the table properties."""
+        return {str(key): str(value) for key, value in dict(self.action.get("configuration") or {}).items()}
 
 
 @dataclass
@@ -139,6 +160,60 @@ def read_table(folder: Path) -> TableState:
         raise _unreadable("The table's metadata", error) from None
 
 
+def read_metadata(folder: Path) -> TableMetadata | None:
+    """Return the metadata of the table in `folder`; None without a log that has any.
+
+    The newest commit with metadata ends the search, so of most tables it is the only part that is read.
+
+    Raises:
+        LakewardError: DELTA_LOG_UNREADABLE for a damaged commit: no older one replaces it.
+    """
+    try:
+        commits, checkpoints, listed = _listing(folder / "_delta_log")
+    except FileNotFoundError:
+        return None
+    start = max(checkpoints, default=-1)
+    newest_first = sorted(commits, reverse=True)
+    found = (
+        _first(_commit_metadata(commits[version]) for version in newest_first if version > start)
+        or _first(_checkpoint_metadata(file) for file in checkpoints.get(start, ()))
+        or _first(_commit_metadata(commits[version]) for version in newest_first if version <= start)
+    )
+    if found is None:
+        return None
+    times = {each.version: int(each.modified * 1000) for each in listed if _COMMIT.match(each.name)}
+    first, last = times.get(min(times, default=0), 0), times.get(max(times, default=0), 0)
+    return TableMetadata(found, int(found.get("createdTime") or first), last)
+
+
+def _first(found: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
+    return next((each for each in found if each), None)
+
+
+def _commit_metadata(file: Path) -> dict[str, Any] | None:
+    try:
+        lines = read_regular(file).splitlines()
+        if not isinstance(orjson.loads(lines[-1]), dict):
+            raise ValueError("a line is not an action")
+        found = [orjson.loads(line)["metaData"] for line in lines if line.startswith(b'{"metaData"')]
+        return dict(found[-1]) if found else None
+    except (*_DAMAGE, IndexError) as error:
+        raise LakewardError(
+            "DELTA_LOG_UNREADABLE",
+            f"{file} is damaged: {str(error).partition(chr(10))[0]}",
+            next_step="Restore the file from a backup, or create the table again.",
+        ) from None
+
+
+def _checkpoint_metadata(file: Path) -> dict[str, Any] | None:
+    """Return the metadata in a part of a checkpoint; None for a damaged one, which commits replace."""
+    try:
+        actions = _checkpoint_actions(file, ("metaData",))
+        return _first(action.get("metaData") for action in actions)
+    except _DAMAGE:
+        return None
+
+
 def _listing(log: Path) -> tuple[dict[int, Path], dict[int, list[Path]], list[LogFile]]:
     """Return commits and complete checkpoints by version, and all log files."""
     commits: dict[int, Path] = {}
@@ -190,27 +265,25 @@ def _commit_actions(file: Path) -> Iterator[dict[str, Any]]:
             yield action
 
 
-def _checkpoint_actions(file: Path) -> Iterator[dict[str, Any]]:
+def _checkpoint_actions(file: Path, kinds: Collection[str] = tuple(_FIELDS)) -> Iterator[dict[str, Any]]:
     if file.suffix == ".json":
         actions: Iterable[dict[str, Any]] = _commit_actions(file)
     else:
-        actions = _parquet_actions(file)
+        actions = _parquet_actions(file, kinds)
     for action in actions:
         sidecar = action.get("sidecar")
         if sidecar:
-            yield from _parquet_actions(file.parent / "_sidecars" / Path(sidecar["path"]).name)
+            yield from _parquet_actions(file.parent / "_sidecars" / Path(sidecar["path"]).name, kinds)
         else:
             yield action
 
 
-def _parquet_actions(file: Path) -> Iterator[dict[str, Any]]:
+def _parquet_actions(file: Path, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     parquet = pq.ParquetFile(file)
     found = {field.name: {each.name for each in field.type} for field in parquet.schema_arrow}
-    wanted = [
-        f"{kind}.{name}" for kind, names in _FIELDS.items() for name in names if name in found.get(kind, ())
-    ]
+    wanted = [f"{kind}.{name}" for kind in kinds for name in _FIELDS[kind] if name in found.get(kind, ())]
     # Without statistics as JSON there are parsed ones; both would be read twice.
     if "add.stats" in wanted and "add.stats_parsed" in wanted:
         wanted.remove("add.stats_parsed")

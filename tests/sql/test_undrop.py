@@ -276,6 +276,21 @@ def test_a_materialized_view_needs_its_kind(place: Place) -> None:
     assert place("SELECT * FROM {s}.t") == []
 
 
+def test_a_table_whose_first_commits_were_cleaned_up_keeps_kind_and_id(place: Place) -> None:
+    """The metadata is in the checkpoint then."""
+    properties = "'lakeward.kind' = 'materialized_view', 'delta.checkpointInterval' = '1'"
+    place(f"CREATE TABLE {{s}}.t (a INT) COMMENT 'numbers' TBLPROPERTIES ({properties})")
+    place("INSERT INTO {s}.t VALUES (1)")
+    table_id = place("DESCRIBE DETAIL {s}.t")[0].id
+    log = place.folder / "t" / "_delta_log"
+    assert (log / f"{1:020}.checkpoint.parquet").is_file()
+    for version in range(2):
+        (log / f"{version:020}.json").unlink()
+    place("DROP TABLE {s}.t")
+    (row,) = place("SHOW TABLES DROPPED IN {s}")
+    assert (row.tableType, row.tableId, row.comment) == ("MATERIALIZED_VIEW", table_id, "numbers")
+
+
 def test_a_process_of_its_own_recovers_it(place: Place, suite_settings: Settings) -> None:
     """Nothing of it is kept in memory: the record is all there is."""
     rows: Any = place.fill("t")

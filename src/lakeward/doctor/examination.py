@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
 from lakeward.atomic_files import read_regular
 from lakeward.delta_log import read_table
@@ -16,6 +15,7 @@ from lakeward.doctor.query_rules import query_diagnoses
 from lakeward.doctor.spark_events import read_application
 from lakeward.doctor.table_rules import table_diagnoses
 from lakeward.errors import LakewardError
+from lakeward.object_metadata import OBJECTS, location_folder
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.report import StoredEvents
 
@@ -31,13 +31,12 @@ def find_tables(warehouse: Path) -> Iterator[tuple[str, str, str]]:
 
 def find_external_tables(warehouse: Path) -> Iterator[tuple[tuple[str, str, str], Path]]:
     """Yield name and folder of the Delta tables with a LOCATION on this disk, in order."""
-    for file in sorted(warehouse.glob("*/*/.objects/*.table.json")):
+    for file in sorted(warehouse.glob(f"*/*/{OBJECTS}/*.table.json")):
         try:
-            location = json.loads(read_regular(file)).get("location")
+            folder = location_folder(json.loads(read_regular(file)))
         except (OSError, ValueError, AttributeError):
             continue
-        folder = Path(unquote(str(location).removeprefix("file://").removeprefix("file:")))
-        if folder.is_absolute() and (folder / "_delta_log").is_dir():
+        if folder is not None and (folder / "_delta_log").is_dir():
             catalog, schema = file.parts[-4:-2]
             yield (catalog, schema, file.name.removesuffix(".table.json")), folder
 

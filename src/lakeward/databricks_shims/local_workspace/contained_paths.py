@@ -201,7 +201,7 @@ def _links(settings: Settings) -> list[Path]:
 
 
 def _external_volumes(settings: Settings) -> Iterator[Path]:
-    for note in settings.warehouse.glob(f"*/*/.objects/*{_VOLUME_NOTE}"):
+    for note in settings.warehouse.glob(f"*/*/{OBJECTS}/*{_VOLUME_NOTE}"):
         catalog, schema = note.parts[-4:-2]
         link = settings.volumes / catalog / schema / note.name.removesuffix(_VOLUME_NOTE)
         if link.is_symlink():

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace.column_types import stored_type_text, type_name
 from lakeward.dataset_properties import table_type
+from lakeward.delta_log import read_metadata
 from lakeward.dropped_files import keep_dropped
+from lakeward.errors import LakewardError
+from lakeward.object_metadata import OBJECTS, location_folder
 from lakeward.session import is_private_table
-
-_OBJECTS = ".objects"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def table_names(schema: Path) -> list[str]:
     names = set()
     if schema.is_dir():
         names = {each.name for each in schema.iterdir() if not each.name.startswith(".") and _has_log(each)}
-        for each in (schema / _OBJECTS).glob("*.json"):
+        for each in (schema / OBJECTS).glob("*.json"):
             name, _, kind = each.name.removesuffix(".json").rpartition(".")
             if name and kind in ("table", "view") and not name.startswith("."):
                 names.add(name)
@@ -77,19 +77,22 @@ def _facts(schema: Path, name: str) -> TableFacts | None:
     for kind, file in _described(schema, name):
         found = _load(file)
         return _from_object(kind, found, file) if found else None
-    metadata, created, updated = _metadata(schema / name / "_delta_log")
-    if not metadata:
+    try:
+        metadata = read_metadata(schema / name)
+    except LakewardError as error:
+        raise DamagedTable(error.message) from None
+    if metadata is None:
         return None
-    properties = {str(key): str(value) for key, value in (metadata.get("configuration") or {}).items()}
+    action = metadata.action
     return TableFacts(
-        table_type=table_type(properties),
+        table_type=table_type(metadata.properties),
         data_source_format="DELTA",
-        columns=columns_of(metadata["schemaString"], metadata.get("partitionColumns") or []),
-        properties=properties,
-        comment=str(metadata.get("description") or ""),
-        table_id=str(metadata.get("id") or ""),
-        created_at=int(metadata.get("createdTime") or created),
-        updated_at=updated,
+        columns=columns_of(action["schemaString"], action.get("partitionColumns") or []),
+        properties=metadata.properties,
+        comment=str(action.get("description") or ""),
+        table_id=str(action.get("id") or ""),
+        created_at=metadata.created,
+        updated_at=metadata.updated,
         storage_location=f"file:{schema / name}",
     )
 
@@ -108,8 +111,7 @@ def _is_managed(schema: Path, name: str) -> bool:
     """Return whether the folder of this name has the files of a table that owns them."""
     for _, file in _described(schema, name):
         found = _load(file)
-        location = unquote(urlsplit(str(found.get("location"))).path)
-        return found.get("type") == "MANAGED" and location == str(schema / name)
+        return found.get("type") == "MANAGED" and location_folder(found) == schema / name
     return _has_log(schema / name)
 
 
@@ -165,7 +167,7 @@ def _from_object(kind: str, found: dict[str, Any], file: Path) -> TableFacts:
 
 def _described(schema: Path, name: str) -> Iterator[tuple[str, Path]]:
     for kind in ("view", "table"):
-        file = schema / _OBJECTS / f"{name}.{kind}.json"
+        file = schema / OBJECTS / f"{name}.{kind}.json"
         if file.exists():
             yield kind, file
 
@@ -180,52 +182,3 @@ def _load(file: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _metadata(log: Path) -> tuple[dict[str, Any], int, int]:
-    """Return the newest metadata of a log, and the times of its first and last commit."""
-    commits = sorted((each for each in log.glob("*.json") if each.stem.isdecimal()), reverse=True)
-    times = [int(each.stat().st_mtime * 1000) for each in (commits[-1:] + commits[:1])] or [0, 0]
-    checkpoint = max((each.name.partition(".")[0] for each in log.glob("*.checkpoint*.parquet")), default="")
-    for commit in commits:
-        if checkpoint and commit.stem <= checkpoint:
-            break
-        found = _metadata_of_commit(commit)
-        if found:
-            return found, times[0], times[-1]
-    found = _metadata_of_checkpoint(log, checkpoint) if checkpoint else {}
-    older = (each for each in commits if checkpoint and each.stem <= checkpoint)
-    for commit in older:
-        found = found or _metadata_of_commit(commit)
-    return found, times[0], times[-1]
-
-
-def _metadata_of_commit(commit: Path) -> dict[str, Any]:
-    """Return the metadata that a commit sets, if it does. Raises DamagedTable.
-
-    No older commit replaces a damaged one: its columns may differ.
-    """
-    try:
-        lines = read_regular(commit).decode().splitlines()
-        if not isinstance(json.loads(lines[-1]), dict):
-            raise ValueError("not an action")
-        found = [json.loads(line)["metaData"] for line in lines if line.startswith('{"metaData"')]
-        return dict(found[-1]) if found else {}
-    except (OSError, ValueError, TypeError, LookupError):
-        raise DamagedTable(f"{commit} is damaged") from None
-
-
-def _metadata_of_checkpoint(log: Path, version: str) -> dict[str, Any]:
-    from pyarrow import ArrowException, parquet
-
-    for part in sorted(log.glob(f"{version}.checkpoint*.parquet")):
-        if not part.is_file():
-            continue
-        try:
-            rows = parquet.read_table(part, columns=["metaData"]).column("metaData").to_pylist()
-        except (OSError, ArrowException, KeyError):
-            continue
-        for row in rows:
-            if row and row.get("schemaString"):
-                return {**row, "configuration": dict(row.get("configuration") or ())}
-    return {}

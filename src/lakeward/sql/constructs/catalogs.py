@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
+from lakeward.object_metadata import OBJECTS
 from lakeward.quoting import quote_name
 from lakeward.session import PROVIDED_CATALOGS, ensure_catalog
 from lakeward.spark_internals import catalog_manager
@@ -179,7 +180,7 @@ def _is_empty(context: SessionContext, catalog: str) -> bool:
         return False
     folder = context.settings.warehouse / catalog / "default"
     return not any(p.name[0] != "." for p in folder.glob("*")) and all(
-        p.name == ".schema.json" or ".about" in p.suffixes for p in folder.glob(".objects/*")
+        p.name == ".schema.json" or ".about" in p.suffixes for p in folder.glob(f"{OBJECTS}/*")
     )
 
 

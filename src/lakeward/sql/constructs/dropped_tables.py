@@ -7,7 +7,6 @@ https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-aux-show-t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dataset_properties import table_type
+from lakeward.delta_log import TableMetadata, read_metadata
 from lakeward.dropped_files import DroppedFiles, read_dropped
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_string
@@ -57,18 +57,14 @@ class DroppedTable:
         return self.files.data if self.files.data.is_dir() else self.files.place
 
     @cached_property
-    def metadata(self) -> dict[str, Any]:
-        """Return the newest `metaData` of the Delta log; empty for other formats."""
-        for commit in sorted((self.location / "_delta_log").glob("[0-9]*.json"), reverse=True):
-            for line in commit.read_text(encoding="utf-8").splitlines():
-                if line.startswith('{"metaData"'):
-                    found: dict[str, Any] = json.loads(line)["metaData"]
-                    return found
-        return {}
+    def metadata(self) -> TableMetadata:
+        """Return the metadata of the Delta log; for other formats only the times, those of the folder."""
+        changed = int(self.location.stat().st_mtime * 1000)
+        return read_metadata(self.location) or TableMetadata({}, changed, changed)
 
     @property
     def id(self) -> str:
-        return str(self.metadata.get("id") or self.files.key)
+        return str(self.metadata.action.get("id") or self.files.key)
 
     @property
     def kind(self) -> str:
@@ -78,21 +74,18 @@ class DroppedTable:
     @property
     def type(self) -> str:
         """Return the type of the table in the information schema."""
-        return table_type(self.metadata.get("configuration") or {})
+        return table_type(self.metadata.properties)
 
     def row(self, owner: str) -> list[Any]:
         """Return the row of SHOW TABLES DROPPED; the lakehouse's `owner` owns what has no other owner."""
-        log = self.location / "_delta_log"
-        changed = (log if log.is_dir() else self.location).stat().st_mtime
-        updated = datetime.fromtimestamp(changed, timezone.utc)
-        created = self.metadata.get("createdTime")
-        made = datetime.fromtimestamp(created / 1000, timezone.utc) if created else updated
-        times = [_time_text(each) for each in (self.dropped, made, updated)]
+        metadata = self.metadata
+        times = [_time_text(each) for each in (self.files.dropped, metadata.created, metadata.updated)]
         owned = str(self.files.about.get("owner") or owner)
-        return [*self.name, self.id, self.type, *times, owner, owned, self.metadata.get("description")]
+        return [*self.name, self.id, self.type, *times, owner, owned, metadata.action.get("description")]
 
 
-def _time_text(moment: datetime) -> str:
+def _time_text(milliseconds: int) -> str:
+    moment = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
     return moment.strftime("%Y-%m-%d AD at %H:%M:%S UTC")
 
 

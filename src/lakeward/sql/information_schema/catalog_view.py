@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lakeward.object_metadata import read_metadata
+from lakeward.object_metadata import OBJECTS, read_metadata
 from lakeward.session import is_private_table
 from lakeward.spark_internals import catalog_manager, java_array, jvm_view
 from lakeward.sql.procedures import Procedure, procedures_of
@@ -64,7 +64,7 @@ class CatalogView:
         ending = ".table.about.json"
         for _, schema in self.schemas():
             folder = self._context.settings.warehouse / self.catalog / schema
-            for path in sorted((folder / ".objects").glob(f"[!.]*{ending}")):
+            for path in sorted((folder / OBJECTS).glob(f"[!.]*{ending}")):
                 name = path.name.removesuffix(ending)
                 definitions = (path.with_name(f"{name}.{kind}.json") for kind in ("table", "view"))
                 # The metadata of a dropped view stays.
@@ -93,7 +93,7 @@ class CatalogView:
         """Yield all SQL functions, with their stored definitions."""
         ending = ".function.json"
         for _, schema in self.schemas():
-            folder = self._context.settings.warehouse / self.catalog / schema / ".objects"
+            folder = self._context.settings.warehouse / self.catalog / schema / OBJECTS
             for path in sorted(folder.glob(f"[!.]*{ending}")):
                 yield (self.catalog, schema, path.name.removesuffix(ending)), read_metadata(path)
 
