@@ -131,7 +131,7 @@ def handlers(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
         _skip_declaration(cursor)
         _skip_label(cursor)
         begin = cursor.at
-        if cursor.next is not None and cursor.next.word == "BEGIN":
+        if cursor.word == "BEGIN":
             _skip_block(cursor)
         else:
             _skip_to(cursor, ";")

@@ -152,6 +152,16 @@ class TokenCursor:
         """Return the next token; None at the end."""
         return self._tokens[self.at] if self.at < len(self._tokens) else None
 
+    @property
+    def word(self) -> str:
+        """Return the word of the next token; empty at the end, and for strings and quoted names."""
+        return self.next.word if self.next is not None else ""
+
+    @property
+    def is_string(self) -> bool:
+        """Return whether the next token is a string literal."""
+        return self.next is not None and self.next.is_string
+
     def words(self, *words: str) -> bool:
         """Read the words if all of them come next; return whether they did."""
         ahead = self._tokens[self.at : self.at + len(words)]
@@ -211,7 +221,7 @@ class TokenCursor:
 
     def part_or_string(self) -> str:
         """Read one part of a name, or a string literal; raises Unmatched."""
-        return self.string() if self.next is not None and self.next.is_string else self.part()
+        return self.string() if self.is_string else self.part()
 
     def part_list(self) -> list[str]:
         """Read names separated by commas and the closing parenthesis after them; raises Unmatched."""

@@ -166,12 +166,12 @@ def _parse_use(cursor: NestedTokenCursor) -> UseStatement:
         catalog = _single_name(cursor)
         return UseStatement(catalog=catalog)
     cursor.phrase("SCHEMA", "DATABASE")
-    parts: Any = [cursor.string()] if cursor.next is not None and cursor.next.is_string else cursor.name(2)
+    parts: Any = [cursor.string()] if cursor.is_string else cursor.name(2)
     cursor.end()
     return UseStatement(*parts) if len(parts) == 2 else UseStatement(schema=parts[0])
 
 
 def _single_name(cursor: NestedTokenCursor) -> str:
-    value = cursor.string() if cursor.next is not None and cursor.next.is_string else cursor.part()
+    value = cursor.part_or_string()
     cursor.end()
     return value

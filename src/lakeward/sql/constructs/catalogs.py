@@ -91,12 +91,17 @@ def like_pattern(cursor: TokenCursor) -> str | None:
     """Read `[LIKE] 'pattern'` if it comes next."""
     if cursor.words("LIKE"):
         return cursor.string()
-    return cursor.string() if cursor.next is not None and cursor.next.is_string else None
+    return cursor.string() if cursor.is_string else None
+
+
+def listed_schema(cursor: TokenCursor) -> list[str] | None:
+    """Read `IN schema` or `FROM schema` if it comes next."""
+    return cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
 
 
 def schema_and_pattern(cursor: TokenCursor) -> tuple[list[str] | None, str | None]:
     """Read the rest of a SHOW statement: `[IN schema] [[LIKE] 'pattern']`."""
-    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
+    schema = listed_schema(cursor)
     like = like_pattern(cursor)
     cursor.end()
     return schema, like

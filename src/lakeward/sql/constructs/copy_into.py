@@ -112,7 +112,7 @@ def _skip_to_path(cursor: TokenCursor) -> None:
     cursor.need("SELECT")
     while cursor.skip_to("FROM"):
         cursor.skip()
-        if cursor.next is not None and cursor.next.is_string:
+        if cursor.is_string:
             return
     raise Unmatched
 

@@ -21,6 +21,7 @@ from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.constructs.catalogs import listed_schema
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -220,7 +221,7 @@ def _undrop(cursor: TokenCursor) -> Undrop:
 
 def _show_tables_dropped(cursor: TokenCursor) -> ShowDroppedTables:
     cursor.need("SHOW", "TABLES", "DROPPED")
-    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
+    schema = listed_schema(cursor)
     limit = cursor.integer() if cursor.words("LIMIT") else None
     cursor.end()
     return ShowDroppedTables(schema, limit)

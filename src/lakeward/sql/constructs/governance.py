@@ -264,10 +264,8 @@ def _tag_on(cursor: TokenCursor) -> SetTags | UnsetTags:
 
 def _privilege(cursor: TokenCursor) -> str:
     words = []
-    while (
-        cursor.next is not None and cursor.next.word.replace("_", "").isalpha() and cursor.next.word != "ON"
-    ):
-        words.append(cursor.next.word)
+    while cursor.word.replace("_", "").isalpha() and cursor.word != "ON":
+        words.append(cursor.word)
         cursor.at += 1
     if not words:
         raise Unmatched
@@ -290,7 +288,7 @@ def _grant(cursor: TokenCursor) -> RewriteResult:
     cursor.need("ON")
     securable = _object_of_grant(cursor)
     cursor.need("TO" if verb == "GRANT" else "FROM")
-    if cursor.next is not None and cursor.next.word == "RECIPIENT" and len(cursor.ahead(2)) == 2:
+    if cursor.word == "RECIPIENT" and len(cursor.ahead(2)) == 2:
         raise Unmatched  # a statement of its own
     principal = cursor.part_or_string()
     if cursor.next is not None:
@@ -302,8 +300,7 @@ def _grant(cursor: TokenCursor) -> RewriteResult:
 def _show_grants(cursor: TokenCursor) -> ShowGrants:
     cursor.need("SHOW")
     cursor.one_of("GRANTS", "GRANT")
-    is_named = cursor.next is None or cursor.next.word != "ON"
-    principal = cursor.part_or_string() if is_named else None
+    principal = cursor.part_or_string() if cursor.word != "ON" else None
     cursor.need("ON")
     securable = _object_of_grant(cursor)
     cursor.end()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.session import INSERTED_COLUMNS
-from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class InsertReplace(Command):
     query: str
     source: str | None
 
-    def run(self, spark: SparkSession) -> Any:
+    def run(self, spark: SparkSession) -> Rows:
         from delta.tables import DeltaTable
         from pyspark.sql import functions as F
 
@@ -86,7 +86,7 @@ class InsertReplace(Command):
             .collect()[0]
         )
         inserted = merged["num_inserted_rows"]
-        return {"schema": INSERTED_COLUMNS, "rows": [[inserted, inserted]]}
+        return Rows(INSERTED_COLUMNS, [[inserted, inserted]])
 
 
 def _arity_mismatch(table: list[str], fields: list[str], columns: list[str]) -> SqlError:

@@ -63,7 +63,7 @@ def _managed(cursor: TokenCursor) -> RequireTable:
     if not cursor.words("UNSET", "MANAGED"):
         cursor.need("SET")
         cursor.one_of("EXTERNAL", "MANAGED")
-        if cursor.next is not None and cursor.next.word == "LOCATION":
+        if cursor.word == "LOCATION":
             raise Unmatched
     cursor.finish()
     return RequireTable(table)
@@ -164,7 +164,7 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="ALTER SCHEMA main.s RETAIN DROPPED TO 1 DAY",
-        note="stored, without effect",
+        note="stored; RETAIN DROPPED is the time for which UNDROP finds tables, the others have no effect",
         starts=("ALTER",),
         statement=_alter_setting,
     ),
@@ -173,7 +173,7 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="rewritten",
         example="CREATE SCHEMA main.s RETAIN DROPPED FOR 14 DAYS",
-        note="removed: the files of dropped objects are deleted",
+        note="removed: dropped tables are kept for 7 days, or as ALTER SCHEMA … RETAIN DROPPED sets",
         edits=_retain_dropped,
     ),
     Construct(

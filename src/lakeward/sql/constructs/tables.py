@@ -10,6 +10,7 @@ from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.spark_internals import delta_log, java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, supported, unsupported
+from lakeward.sql.constructs.catalogs import listed_schema
 from lakeward.sql.constructs.partitions import file_relation
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
@@ -102,7 +103,7 @@ class RequireSchema(Command):
 
 def _analyze_tables(cursor: TokenCursor) -> RequireSchema:
     cursor.need("ANALYZE", "TABLES")
-    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
+    schema = listed_schema(cursor)
     cursor.need("COMPUTE", "STATISTICS")
     cursor.words("NOSCAN")
     cursor.end()

@@ -59,7 +59,7 @@ def _create_temporary_view(cursor: TokenCursor) -> CreateTemporaryView:
     name = cursor.part()
     begin = cursor.at
     columns = ""
-    if cursor.next is not None and cursor.next.text == "(":
+    if cursor.word == "(":
         cursor.skip()
         columns = cursor.text(begin)[1:-1]
     cursor.need("USING")

@@ -39,8 +39,7 @@ class TableVersion:
 def read_table_version(cursor: TokenCursor, *following: str) -> TableVersion:
     """Read `VERSION | TIMESTAMP AS OF …` if it comes next, up to one of the words `following` or the end."""
     if cursor.words("VERSION", "AS", "OF"):
-        is_text = cursor.next is not None and cursor.next.is_string
-        return TableVersion(number=_number(cursor.string()) if is_text else cursor.integer())
+        return TableVersion(number=_number(cursor.string()) if cursor.is_string else cursor.integer())
     if not cursor.words("TIMESTAMP", "AS", "OF"):
         return TableVersion()
     begin = cursor.at
