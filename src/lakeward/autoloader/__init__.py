@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward import patching
 from lakeward.autoloader.discovery.file_listing import FileStatus
-from lakeward.autoloader.file_source import FileSource, Rescue
+from lakeward.autoloader.file_source import FileSource
 from lakeward.autoloader.options.option_table import OPTIONS, Option, find_option
 from lakeward.autoloader.options.option_values import READABLE_FORMATS
 from lakeward.autoloader.state import SkippedFiles
@@ -24,7 +25,6 @@ __all__ = [
     "FileSource",
     "FileStatus",
     "Option",
-    "Rescue",
     "SkippedFiles",
     "batch_condition",
     "cloud_files_state",
@@ -34,15 +34,18 @@ __all__ = [
 ]
 
 
-def install(spark: SparkSession) -> None:
+def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install`
     """Patch PySpark's readers and writers and register the SQL functions. Cheap and idempotent.
+
+    `cloudFiles` is registered on first use: registering the first Python data source of a session makes Spark
+    start a Python process to look for others, which costs a second.
 
     Databricks has its own Auto Loader; do not call this there.
     """
-    from lakeward.autoloader.pyspark_patches import install as install_hooks
+    from lakeward.autoloader.pyspark_patches import PATCHES
     from lakeward.autoloader.table_functions import register_table_functions
 
-    install_hooks(spark)
+    patching.install(PATCHES)
     register_table_functions()
 
 

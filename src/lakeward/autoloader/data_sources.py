@@ -21,7 +21,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from lakeward.autoloader.discovery.file_listing import FileStatus, open_storage
+from lakeward.autoloader.discovery.file_listing import COMPRESSED_SUFFIXES, FileStatus, open_storage
 from lakeward.autoloader.read_plan import (
     MAX_PARTITION_BYTES,
     PLAN_OPTION,
@@ -58,8 +58,6 @@ def split_files(files: Sequence[FileStatus], plan: ReadPlan) -> list[FileStatus]
     limit = part_size((status.size for status in files), plan.parallelism, MAX_PARTITION_BYTES)
     if all(status.size <= limit for status in files) or not _has_lines(plan):
         return list(files)
-    from lakeward.autoloader.readers.file_contents import COMPRESSED_SUFFIXES
-
     parts: list[FileStatus] = []
     for status in files:
         is_whole = status.size <= limit or status.path.endswith(COMPRESSED_SUFFIXES)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.discovery.file_listing import (
+    COMPRESSED_SUFFIXES,
     FileLister,
     FileNames,
     FileStatus,
@@ -21,9 +22,9 @@ from lakeward.autoloader.discovery.file_listing import (
 )
 from lakeward.autoloader.options.option_values import (
     Options,
-    evolution_mode,
     has_fixed_schema,
     require_format_options,
+    rescued_column,
 )
 from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister, handoff_directory
 from lakeward.errors import CloudFilesError
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from lakeward.autoloader.schema.schema_resolution import ResolvedSchema
 
 
-RESCUED_COLUMN = "_rescued_data"
 _FORMATS_WITH_RESCUE = ("json", "csv", "parquet", "avro", "xml")
 
 
@@ -73,7 +73,7 @@ def define_stream(
         user_schema=user_schema,
         location=names.local(location) if location else None,
     )
-    rescued = _rescued_column(options, has_user_schema=user_schema is not None)
+    rescued = rescued_column(options, has_user_schema=user_schema is not None)
     plan = create_read_plan(
         spark,
         options,
@@ -153,16 +153,6 @@ def _require_path(path: str | None, options: Options, *, has_schema: bool) -> st
     )
 
 
-def _rescued_column(options: Options, *, has_user_schema: bool) -> str | None:
-    """Return the rescued column: for inferred schemas, if named, and in mode `rescue` (AL-4.3)."""
-    named = options.rescued_column
-    if not has_user_schema:
-        return named or RESCUED_COLUMN
-    if named or evolution_mode(options, has_user_schema=True) == "rescue":
-        return named or RESCUED_COLUMN
-    return None
-
-
 def _corrupt_column(options: Options, data: StructType) -> str | None:
     name = options.text("columnNameOfCorruptRecord")
     return name if name in data.names else None
@@ -188,14 +178,6 @@ _EXTENSIONS = {
     **dict.fromkeys(("txt", "text", "log"), "text"),
     **{name: name for name in ("avro", "orc", "parquet", "xml")},
 }
-_COMPRESSION_SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".deflate", ".snappy", ".lz4")
-
-
-@dataclass(frozen=True)
-class Rescue:
-    """The rescued data column; `name` is None if there is no such column."""
-
-    name: str | None
 
 
 @dataclass(frozen=True)
@@ -255,10 +237,11 @@ class FileSource:
         return ResolvedSchema(*apply_hints_option(self.options, version), "rescue", None)
 
     def match_columns(
-        self, files: Sequence[FileStatus], schema: StructType, rescue: Rescue
+        self, files: Sequence[FileStatus], schema: StructType, rescued: str | None
     ) -> ResolvedSchema:
         """Split the user's columns into data columns and partition columns, which the paths have.
 
+        `rescued` is the rescued data column, which is neither.
         Raises CloudFilesError if an option is missing that the format requires.
         """
         from pyspark.sql.types import StructType
@@ -267,7 +250,7 @@ class FileSource:
 
         require_format_options(self.options)
         partitions = infer_partition_schema(self._below(files[:1]), self.options, schema)
-        data = [field for field in schema.fields if field.name != rescue.name]
+        data = [field for field in schema.fields if field.name != rescued]
         return ResolvedSchema(StructType(data), partitions, "none", None)
 
     def frame(
@@ -276,7 +259,7 @@ class FileSource:
         files: Sequence[FileStatus],
         columns: ResolvedSchema,
         *,
-        rescue: Rescue,
+        rescued: str | None,
         user_schema: StructType | None = None,
         skipped: Path | None = None,
     ) -> DataFrame:
@@ -286,7 +269,7 @@ class FileSource:
             spark: The session.
             files: The files to read.
             columns: Their data and partition columns.
-            rescue: The rescued data column.
+            rescued: Name of the rescued data column, None for rows without one.
             user_schema: The user's schema, which fixes the order of columns.
             skipped: Directory for markers of skipped files.
         """
@@ -300,8 +283,12 @@ class FileSource:
         from lakeward.autoloader.read_plan import hide_metadata, raw_metadata_field
 
         plan = create_read_plan(
-            *(spark, self.options, self.names, self.source, columns),
-            rescued=rescue.name,
+            spark,
+            self.options,
+            self.names,
+            self.source,
+            columns,
+            rescued=rescued,
             user_schema=user_schema,
             handoff_dir=handoff_directory(),
         )
@@ -344,6 +331,6 @@ def detect_format(files: Sequence[FileStatus], shown: str) -> str:
 
 def _extension(key: str) -> str:
     name = key.rpartition("/")[2].lower()
-    for packed in _COMPRESSION_SUFFIXES:
+    for packed in (*COMPRESSED_SUFFIXES, ".lz4"):
         name = name.removesuffix(packed)
     return name.rpartition(".")[2]

@@ -11,7 +11,6 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward import patching
 from lakeward.autoloader.options.option_values import option_warnings, validate_options
 from lakeward.autoloader.read_plan import (
     METADATA,
@@ -32,20 +31,11 @@ from lakeward.patching import Order, PatchSpec
 from lakeward.spark_internals import analyzed_plan, java_query, use_python_progress
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
 
 _STATE_ATTRIBUTE = "_lakeward_reader"
-
-
-def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install`
-    """Patch PySpark once; cheap and idempotent.
-
-    `cloudFiles` is registered on first use: registering the first Python data source of a session makes Spark
-    start a Python process to look for others, which costs a second.
-    """
-    patch()
 
 
 class _ReaderState:
@@ -60,11 +50,6 @@ class _ReaderState:
 def _reader_state(reader: Any) -> _ReaderState:
     state: _ReaderState = reader.__dict__.setdefault(_STATE_ATTRIBUTE, _ReaderState())
     return state
-
-
-def patch() -> None:
-    """Patch PySpark's readers, writers and queries once per process; no session is needed."""
-    patching.install(PATCHES)
 
 
 def _record_format(before: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader.file_source import FileSource, Rescue
+from lakeward.autoloader.file_source import FileSource
 from lakeward.autoloader.options.option_table import PREFIX
 
 if TYPE_CHECKING:
@@ -52,38 +52,38 @@ def read_rescued_files(
     sources = list(paths) or [str(path)]
     if is_streaming:
         return spark.readStream.format("cloudFiles").options(**given).schema(columns).load(sources[0])
-    rescue = Rescue(options.get("rescueddatacolumn") or None)
-    return _read(spark, [FileSource.of(each, given) for each in sources], columns, rescue)
+    rescued = options.get("rescueddatacolumn") or None
+    return _read(spark, [FileSource.of(each, given) for each in sources], columns, rescued)
 
 
 def _read(
-    spark: SparkSession, sources: Sequence[FileSource], columns: StructType, rescue: Rescue
+    spark: SparkSession, sources: Sequence[FileSource], columns: StructType, rescued: str | None
 ) -> DataFrame:
     files = [source.files() for source in sources]
     matched = [
-        source.match_columns(each, columns, rescue) for source, each in zip(sources, files, strict=True)
+        source.match_columns(each, columns, rescued) for source, each in zip(sources, files, strict=True)
     ]
     partitions = {name for each in matched for name in each.partitions.names}
-    shown = _with_rescued_column(columns, rescue, partitions)
+    shown = _with_rescued_column(columns, rescued, partitions)
     if not partitions:
         every = [status for each in files for status in each]
-        return sources[0].frame(spark, every, matched[0], rescue=rescue, user_schema=shown)
+        return sources[0].frame(spark, every, matched[0], rescued=rescued, user_schema=shown)
     frames = [
-        source.frame(spark, each, resolved, rescue=rescue, user_schema=shown)
+        source.frame(spark, each, resolved, rescued=rescued, user_schema=shown)
         for source, each, resolved in zip(sources, files, matched, strict=True)
     ]
     return reduce(lambda first, second: first.union(second), frames)
 
 
-def _with_rescued_column(columns: StructType, rescue: Rescue, partitions: set[str]) -> StructType:
+def _with_rescued_column(columns: StructType, rescued: str | None, partitions: set[str]) -> StructType:
     """Insert the rescued data column before the partition columns, which Spark has at the end."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     fields = list(columns.fields)
-    if rescue.name is None or rescue.name in columns.names:
+    if rescued is None or rescued in columns.names:
         return columns
     end = len(fields)
     while end and fields[end - 1].name in partitions:
         end -= 1
-    fields.insert(end, StructField(rescue.name, StringType()))
+    fields.insert(end, StructField(rescued, StringType()))
     return StructType(fields)

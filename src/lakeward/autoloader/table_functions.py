@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader.file_source import FileSource, Rescue, detect_format
+from lakeward.autoloader.file_source import FileSource, detect_format
 from lakeward.autoloader.options.option_table import PREFIX, find_option
+from lakeward.autoloader.options.option_values import RESCUED_COLUMN
 from lakeward.autoloader.rescued_files import read_rescued_files
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.spark_internals import java_frame
@@ -15,8 +16,6 @@ from lakeward.sql import register_function, wrong_argument_count
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-
-_RESCUED = "_rescued_data"
 
 
 def register_table_functions() -> None:
@@ -58,11 +57,11 @@ def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, A
         ) from None
     if not source.options.is_set(PREFIX + "format"):
         source = source.with_options(**{PREFIX + "format": detect_format(files, source.display_path)})
-    rescue = Rescue(_rescued_column(options, has_schema=schema is not None))
+    rescued = _rescued_column(options, has_schema=schema is not None)
     if schema is not None:
-        columns = source.match_columns(files, schema, rescue)
-        return source.frame(spark, files, columns, rescue=rescue, user_schema=schema)
-    return source.frame(spark, files, source.infer_columns(files), rescue=rescue)
+        columns = source.match_columns(files, schema, rescued)
+        return source.frame(spark, files, columns, rescued=rescued, user_schema=schema)
+    return source.frame(spark, files, source.infer_columns(files), rescued=rescued)
 
 
 def stream_read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, Any]) -> DataFrame:
@@ -160,4 +159,4 @@ def _rescued_column(options: Mapping[str, str], *, has_schema: bool) -> str | No
     options = {key.lower(): value for key, value in options.items()}
     named = options.get("cloudfiles.rescueddatacolumn") or options.get("rescueddatacolumn")
     mode = options.get("cloudfiles.schemaevolutionmode", "none" if has_schema else "").lower()
-    return named or (None if mode == "none" else _RESCUED)
+    return named or (None if mode == "none" else RESCUED_COLUMN)

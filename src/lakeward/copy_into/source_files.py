@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader import FileSource, FileStatus, Rescue
+from lakeward.autoloader import FileSource, FileStatus
 from lakeward.copy_into.request import CopyIntoRequest
 from lakeward.errors import CloudFilesError, SqlError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FORMAT_CHECK = "spark.databricks.delta.copyInto.formatCheck.enabled"
-_NO_RESCUE = Rescue(None)
 # Formats that infer columns from one file unless FORMAT_OPTIONS has mergeSchema.
 _BY_ONE_FILE = ("csv", "parquet", "avro", "orc")
 _staged: dict[str, DataFrame] = {}
@@ -62,7 +61,7 @@ class SourceFiles:
                 sql_state="42KD9",
                 next_step="Check FILEFORMAT and the files.",
             ) from None
-        frame = self.source.frame(spark, files, columns, rescue=_NO_RESCUE, skipped=skipped)
+        frame = self.source.frame(spark, files, columns, rescued=None, skipped=skipped)
         if request.select is None:
             return frame
         before, behind = request.select

@@ -187,20 +187,22 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class TextFormats:
-    """Formats of timestamps and dates, and the spelling of special floating-point numbers."""
+    """Formats of timestamps and dates, the spelling of special floating-point numbers, and whether BINARY
+    is base64."""
 
     zone: tzinfo
     timestamp: DatePattern | None = None
     timestamp_ntz: DatePattern | None = None
     date: DatePattern | None = None
     special: tuple[tuple[str, float], ...] = tuple(_SPECIAL.items())
-    json: bool = True
+    base64_binary: bool = True
 
     @classmethod
     def of(cls, options: Options, zone: str) -> TextFormats:
         """Return the formats that the options set."""
-        is_csv = options.format in ("csv", "xml")
-        words = _SPECIAL if not is_csv else {
+        # Of CSV and XML, which have no types: options name the words, and BINARY is the text itself.
+        is_plain_text = options.format in ("csv", "xml")
+        words = _SPECIAL if not is_plain_text else {
             "NaN": float("nan"),
             str(options.text("nanValue")): float("nan"),
             str(options.text("positiveInf")): float("inf"),
@@ -214,7 +216,7 @@ class TextFormats:
             _date_pattern(options, "timestampNTZFormat"),
             _date_pattern(options, "dateFormat"),
             tuple(words.items()),
-            not is_csv,
+            not is_plain_text,
         )
 
 
@@ -286,7 +288,7 @@ def value_parser(dtype: DataType, formats: TextFormats) -> Callable[[str], Any]:
         precision, scale = dtype.precision, dtype.scale  # type: ignore[attr-defined]
         return lambda text: parse_decimal(text, precision, scale)
     if name == "binary":
-        return _parse_base64 if formats.json else str.encode
+        return _parse_base64 if formats.base64_binary else str.encode
     return lambda _: None
 
 

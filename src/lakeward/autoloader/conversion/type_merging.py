@@ -46,7 +46,7 @@ def merge_types(a: DataType, b: DataType) -> DataType:
     if isinstance(a, NullType):
         return b
     if isinstance(a, StructType) and isinstance(b, StructType):
-        return _merge_structs(a, b, merge_types, order=sorted)
+        return _merge_structs(a, b)
     if isinstance(a, ArrayType) and isinstance(b, ArrayType):
         return ArrayType(merge_types(a.elementType, b.elementType))
     if isinstance(a, MapType) and isinstance(b, MapType) and a.keyType == b.keyType:
@@ -140,16 +140,11 @@ def _merge_nested(stored: DataType, other: DataType, widen: bool) -> DataType:
     return (widen_type(stored, other) if widen else None) or stored
 
 
-def _merge_structs(
-    a: StructType,
-    b: StructType,
-    merge: Callable[[DataType, DataType], DataType],
-    order: Callable[[Iterable[str]], Iterable[str]],
-) -> StructType:
+def _merge_structs(a: StructType, b: StructType) -> StructType:
     types: dict[str, DataType] = {}
     for field in (*a.fields, *b.fields):
-        add_column(types, field.name, field.dataType, merge)
-    return StructType([StructField(name, types[name]) for name in order(types)])
+        add_column(types, field.name, field.dataType)
+    return StructType([StructField(name, types[name]) for name in sorted(types)])
 
 
 def _merge_numbers(a: DataType, b: DataType) -> DataType | None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from errno import ENOTSUP, EPERM, EXDEV
+from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple, Protocol
@@ -169,6 +170,10 @@ def parse_partition_values(below: str) -> dict[str, str | None]:
     return out
 
 
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".deflate", ".snappy")
+"""The names of compressed files of text formats end in one of these."""
+
+
 class FileStatus(NamedTuple):
     """A discovered file: key, local path or URI, size in bytes, modification time in microseconds.
 
@@ -194,10 +199,14 @@ class FileLister:
     ignored: str = "^[._]"
     modified: tuple[datetime | None, datetime | None] = (None, None)
 
+    @cached_property
+    def _globber(self) -> Globber:
+        return Globber(self.source, strict=self.strict)
+
     @property
     def root(self) -> str:
         """Return the listed directory; partition columns are below it."""
-        return Globber(self.source, strict=self.strict).root
+        return self._globber.root
 
     def list_new(
         self, known: Callable[[str], bool], changed: Callable[[FileStatus], bool] | None = None
@@ -234,7 +243,7 @@ class FileLister:
         root = self.root.rstrip("/")
         segments = path[len(root) :].split("/")
         inside = root != "" and path.startswith(f"{root}/") and ".." not in segments
-        return inside and Globber(self.source, strict=self.strict).matches(path)
+        return inside and self._globber.matches(path)
 
     def relative_paths(self) -> Iterable[str]:
         """Yield paths relative to the root; nothing if the root does not exist."""
@@ -245,13 +254,12 @@ class FileLister:
             return
 
     def _paths(self) -> Iterable[str]:
-        globber = Globber(self.source, strict=self.strict)
         ignored = re.compile(self.ignored)
         paths: Iterable[str] = self.storage.walk(
-            globber.root, lambda name: "=" in name or not ignored.search(name)
+            self.root, lambda name: "=" in name or not ignored.search(name)
         )
-        if globber.is_glob:
-            paths = (path for path in paths if globber.matches(path))
+        if self._globber.is_glob:
+            paths = (path for path in paths if self._globber.matches(path))
         if self.name_glob:
             pattern = name_pattern(self.name_glob)
             paths = (path for path in paths if pattern.fullmatch(path.rpartition("/")[2]))

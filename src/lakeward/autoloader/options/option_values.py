@@ -331,6 +331,16 @@ def evolution_mode(options: Options, *, has_user_schema: bool) -> str:
     return mode
 
 
+RESCUED_COLUMN = "_rescued_data"
+"""The rescued data column where the options name none."""
+
+
+def rescued_column(options: Options, *, has_user_schema: bool) -> str | None:
+    """Return the rescued data column: for inferred schemas, if named, and in mode `rescue` (AL-4.3)."""
+    is_rescued = not has_user_schema or evolution_mode(options, has_user_schema=True) == "rescue"
+    return options.rescued_column or (RESCUED_COLUMN if is_rescued else None)
+
+
 def has_fixed_schema(options: Options) -> bool:
     """Return whether nothing is inferred: the format fixes the columns, or a VARIANT column does."""
     return options.format in FIXED_SCHEMA_FORMATS or bool(options.text("singleVariantColumn"))

@@ -16,7 +16,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus, Storage, open_storage
+from lakeward.autoloader.discovery.file_listing import (
+    COMPRESSED_SUFFIXES,
+    FileNames,
+    FileStatus,
+    Storage,
+    open_storage,
+)
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.batch_builder import FileSpan, FileSpans, to_json
 from lakeward.autoloader.state import SkippedFiles, SkipReason
@@ -278,9 +284,6 @@ def changed_file_error(shown: str) -> CloudFilesError:
         f"The file {shown} was changed while its batch was read; no row of the batch was written.",
         next_step="Start the stream again; it reads the file as it is then.",
     )
-
-
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".deflate", ".snappy")
 
 
 def _decompress(path: str, data: bytes) -> bytes:

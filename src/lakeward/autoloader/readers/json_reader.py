@@ -24,8 +24,12 @@ from lakeward.autoloader.readers.batch_builder import (
     join_json_object,
     to_json,
 )
-from lakeward.autoloader.readers.file_contents import FileContents, NewFieldsError, widen_for_value
-from lakeward.autoloader.readers.file_contents import MalformedRecordPolicy as Policy
+from lakeward.autoloader.readers.file_contents import (
+    FileContents,
+    MalformedRecordPolicy,
+    NewFieldsError,
+    widen_for_value,
+)
 from lakeward.autoloader.readers.json_values import (
     InvalidJson,
     JsonText,
@@ -63,7 +67,7 @@ class JsonReader:
         self._text = JsonText.of(builder.options)
         self._multi_line = builder.options.flag("multiLine")
         self._formats = TextFormats.of(builder.options, builder.plan.time_zone)
-        self._policy = Policy.of(builder)
+        self._policy = MalformedRecordPolicy.of(builder)
         self._plain = JsonFastPath(builder, self._formats)
         self._names = list(builder.data)
         self._attribute = {name: f"f{i}" for i, name in enumerate(self._names)}
@@ -95,6 +99,8 @@ class JsonReader:
         self._split: dict[int, list[bytes]] = {}
         self._rescued: dict[int, dict[str, str]] = {}
         self._broken: dict[int, bytes] = {}
+        # Rows with a value of another type that no column rescues: they count as malformed.
+        self._misfits: set[int] = set()
         self._spans: list[tuple[FileStatus, int, bytes]] = []
         self._size = 0
 
@@ -237,15 +243,12 @@ class JsonReader:
         if self._policy.rescues_malformed:
             self._rescued.update((row, self._policy.rescued(line)) for row, line in self._broken.items())
         rescued = self._builder.rescued_column_values(self._rescued, files) if self._builder.rescues else None
-        kept, corrupt = self._policy.apply(len(self._rows), files, self._broken, self._misfits, self._line_of)
+        kept, corrupt = self._policy.apply(
+            len(self._rows), files, self._broken, sorted(self._misfits), self._line_of
+        )
         batch = self._builder.build(columns, files, rescued, corrupt)
         self._start()
         return batch if kept is None else batch.filter(pa.array(kept))
-
-    @property
-    def _misfits(self) -> list[int]:
-        """Rows with a value of another type that no column rescues: they count as malformed."""
-        return sorted(row for row, fields in self._rescued.items() if "" in fields)
 
     def _column(self, name: str) -> pa.Array:
         attribute, dtype = self._attribute[name], self._builder.data[name]
@@ -291,10 +294,10 @@ class JsonReader:
             raise NewFieldsError(
                 condition, f'{{"{name}":{problem}}}', FileSpans(self._files).file_at(row).key, {name: grown}
             )
-        fields = self._rescued.setdefault(row, {})
-        fields[name] = problem
-        if not self._builder.rescues:
-            fields[""] = ""
+        if self._builder.rescues:
+            self._rescued.setdefault(row, {})[name] = problem
+        else:
+            self._misfits.add(row)
 
     @property
     def _files(self) -> list[FileSpan]:

@@ -37,6 +37,7 @@ from lakeward.autoloader.options.option_values import (
     parse_bytes,
     parse_int,
     require_format_options,
+    rescued_column,
 )
 from lakeward.errors import CloudFilesError
 
@@ -219,7 +220,7 @@ def _resolve_user_schema(
     from pyspark.sql.types import StructType
 
     partitions = infer_partition_schema(list(islice(lister.relative_paths(), 1)), options, user_schema)
-    rescued = options.rescued_column or ("_rescued_data" if mode == "rescue" else None)
+    rescued = rescued_column(options, has_user_schema=True)
     data = [field for field in user_schema.fields if field.name != rescued]
     return ResolvedSchema(StructType(data), partitions, mode, location)
 
