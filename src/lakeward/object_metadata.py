@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.errors import ConfigurationError
@@ -36,17 +35,6 @@ def metadata_file(warehouse: Path, kind: str, name: Sequence[str]) -> Path:
 def schema_definition(warehouse: Path, name: Sequence[str]) -> Path:
     """Return the file with comment and properties of a schema, which Spark's catalog writes, too."""
     return warehouse.joinpath(*name) / OBJECTS / ".schema.json"
-
-
-def location_folder(definition: Mapping[str, Any]) -> Path | None:
-    """Return the folder of a table on this disk, from the definition that Spark's catalog stores.
-
-    >>> location_folder({"location": "file:/w/a%20b"}), location_folder({"location": "s3://bucket/t"})
-    (PosixPath('/w/a b'), None)
-    """
-    parts = urlsplit(str(definition.get("location") or ""))
-    path = Path(unquote(parts.path))
-    return path if parts.scheme in ("", "file") and path.is_absolute() else None
 
 
 def is_stored_data(entry: Path, warehouse: Path) -> bool:

@@ -12,7 +12,6 @@ from lakeward.session.configuration.user_conf import (
     contradictions,
     from_submit_args,
     kept,
-    local_folder,
     warning,
 )
 from lakeward.session.entry_points.session_builder_patch import settings_for, wants_connect
@@ -98,12 +97,6 @@ def test_options_for_spark_submit_are_settings_like_others() -> None:
     conf, rest = from_submit_args("--master local[3] --packages=a:b:1 --conf spark.x=y=z -v pyspark-shell")
     assert conf == {"spark.master": "local[3]", "spark.jars.packages": "a:b:1", "spark.x": "y=z"}
     assert rest == "-v pyspark-shell"
-
-
-def test_a_warehouse_elsewhere_is_no_folder() -> None:
-    assert local_folder("s3a://bucket/w") is None
-    assert local_folder("") is None
-    assert local_folder("spark-warehouse") == Path("spark-warehouse").absolute()
 
 
 def test_spark_connect_is_pysparks_own_business(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ from lakeward.doctor.query_rules import query_diagnoses
 from lakeward.doctor.spark_events import read_application
 from lakeward.doctor.table_rules import table_diagnoses
 from lakeward.errors import LakewardError
-from lakeward.object_metadata import OBJECTS, location_folder
+from lakeward.file_uris import local_folder
+from lakeward.object_metadata import OBJECTS
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.report import StoredEvents
 
@@ -33,7 +34,7 @@ def find_external_tables(warehouse: Path) -> Iterator[tuple[tuple[str, str, str]
     """Yield name and folder of the Delta tables with a LOCATION on this disk, in order."""
     for file in sorted(warehouse.glob(f"*/*/{OBJECTS}/*.table.json")):
         try:
-            folder = location_folder(json.loads(read_regular(file)))
+            folder = local_folder(json.loads(read_regular(file)).get("location") or "")
         except (OSError, ValueError, AttributeError):
             continue
         if folder is not None and (folder / "_delta_log").is_dir():

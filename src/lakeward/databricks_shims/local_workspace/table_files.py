@@ -19,7 +19,8 @@ from lakeward.dataset_properties import table_type
 from lakeward.delta_log import read_metadata
 from lakeward.dropped_files import keep_dropped
 from lakeward.errors import LakewardError
-from lakeward.object_metadata import OBJECTS, location_folder
+from lakeward.file_uris import local_folder
+from lakeward.object_metadata import OBJECTS
 from lakeward.session import is_private_table
 
 
@@ -111,7 +112,7 @@ def _is_managed(schema: Path, name: str) -> bool:
     """Return whether the folder of this name has the files of a table that owns them."""
     for _, file in _described(schema, name):
         found = _load(file)
-        return found.get("type") == "MANAGED" and location_folder(found) == schema / name
+        return found.get("type") == "MANAGED" and local_folder(found.get("location") or "") == schema / name
     return _has_log(schema / name)
 
 

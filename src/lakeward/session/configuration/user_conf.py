@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
+from lakeward.file_uris import local_folder
 from lakeward.session.configuration.spark_packages import fitting, without_delta
 
 _SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
@@ -109,18 +108,6 @@ call stop() on it first for a session with that setting.'
         f"Using the running Spark session, in which {', '.join(each)} {verb} no effect; "
         f"call stop() on it first for a session with {what}."
     )
-
-
-def local_folder(value: str) -> Path | None:
-    """Return the folder of a path or `file:` URI; None for any other scheme.
-
-    >>> local_folder("file:/tmp/a%20b"), local_folder("s3a://bucket/x")
-    (PosixPath('/tmp/a b'), None)
-    """
-    parts = urlsplit(value)
-    if parts.scheme == "file":
-        return Path(unquote(parts.path)).absolute()
-    return None if parts.scheme or not value else Path(value).absolute()
 
 
 def from_submit_args(text: str) -> tuple[dict[str, str], str]:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward import patching
+from lakeward.file_uris import local_folder
 from lakeward.patching import PatchSpec, original
 from lakeward.session import active_session
 from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
-from lakeward.session.configuration.user_conf import contradictions, kept, local_folder, warning
+from lakeward.session.configuration.user_conf import contradictions, kept, warning
 from lakeward.session.patches import connect_finder, serverless_enforcement, star_import_patch
 from lakeward.session.paths import PathMap
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
