@@ -34,7 +34,7 @@ class SharedDaemon:
         for name in ("jars", "java"):
             (cache_dir() / name).mkdir(parents=True, exist_ok=True)
         for entry in cache_dir().iterdir():
-            if entry.name != registry.folder().name:
+            if entry.name != registry.records_folder().name:
                 (cache / entry.name).symlink_to(entry)
 
     def environ(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -45,7 +45,7 @@ class SharedDaemon:
 
     def stop(self) -> None:
         """End the daemon if there is one."""
-        if any(self.cache.glob(f"{registry.folder().name}/*.json")):
+        if any(self.cache.glob(f"{registry.records_folder().name}/*.json")):
             outcome([sys.executable, "-m", "lakeward", "stop"], env=self.environ())
 
 

@@ -66,7 +66,7 @@ def main(state: Path) -> None:
     from lakeward.pipelines.analysis.flow_evaluation import intercept_reads
     from lakeward.pipelines.api.modules import serve_modules
     from lakeward.session import Settings, session
-    from lakeward.session.daemon.acquisition import stand_here
+    from lakeward.session.daemon.acquisition import use_working_directory
 
     declared = {(patch.owner_name, patch.attribute, patch.layer) for patch in patching.list_patches()}
     assert patching.installed() == [], "listing installs nothing"
@@ -78,7 +78,9 @@ def main(state: Path) -> None:
     spark = session(Settings.here().with_(home=state, profile="serverless"))
     install_shims()
     with serve_modules(), intercept_reads(None):  # type: ignore[arg-type]  # nothing is read
-        stand_here(vars(spark)["_jvm"] if "_jvm" in vars(spark) else type(spark)._jvm.__get__(spark))
+        use_working_directory(
+            vars(spark)["_jvm"] if "_jvm" in vars(spark) else type(spark)._jvm.__get__(spark)
+        )
         changed = {
             (name, attribute)
             for owner, name, attribute, value in places(foreign)

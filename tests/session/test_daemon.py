@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from lakeward.session.cache import cache_dir
-from lakeward.session.daemon.registry import Record, is_running, load
+from lakeward.session.daemon.registry import Record, is_running, read_record
 from tests.processes import environ_without, outcome
 
 STORY = Path(__file__).with_name("daemon_story.py")
@@ -87,7 +87,7 @@ def holding(cache: Path, folder: Path, how: str = "hold") -> tuple[subprocess.Po
 
 def the_record(cache: Path) -> tuple[Path, Record]:
     (file,) = (cache / f"daemon-{os.getuid()}").glob("*.json")
-    record = load(file)
+    record = read_record(file)
     assert record is not None
     return file, record
 
@@ -179,7 +179,7 @@ def test_a_jvm_that_is_killed_under_a_command_is_reported_and_replaced(
     assert said.startswith(f"error: [JVM_LOST] the daemon {record.pid} ended in the middle of the work")
     assert "Run the same command again" in said
     assert "Traceback" not in said
-    assert not is_running(file, record)
+    assert not is_running(file, record.pid)
     after = scene("quick")
     assert after["one"] == 1
     assert after["jvm"] == the_record(cache)[1].pid != record.pid
@@ -203,7 +203,7 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
     done = lakeward("stop", cache=cache)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"stopped the JVM {record.pid}, which had been there for ")
-    assert not is_running(file, record)
+    assert not is_running(file, record.pid)
     assert [path.suffix for path in file.parent.iterdir()] == [".lock"]
     assert lakeward("stop", cache=cache).stdout == "no project of this user has a JVM\n"
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from lakeward.session.daemon import is_wanted
-from lakeward.session.daemon.acquisition import absolute, jvm_environment, key
+from lakeward.session.daemon.acquisition import daemon_key, jvm_environment, resolve_files
 from lakeward.session.daemon.registry import (
     Record,
-    folder,
-    forget,
+    ensure_records_folder,
     is_running,
-    keep,
-    load,
-    place,
-    starting_one,
+    read_record,
+    records_folder,
+    remove_record,
+    start_lock,
+    write_record,
 )
 
 
@@ -45,7 +45,7 @@ CONF = {"spark.driver.memory": "2g", "spark.jars": "/a.jar", "spark.sql.shuffle.
 
 
 def name(conf: dict[str, str] = CONF, java: str = "/java", version: str = "1", **environ: str) -> str:
-    return key(conf, environ=environ, java=Path(java), version=version)
+    return daemon_key(conf, environ=environ, java=Path(java), version=version)
 
 
 def test_what_a_session_sets_again_makes_no_other_jvm() -> None:
@@ -73,33 +73,33 @@ def test_the_jvm_has_nothing_of_the_commands_environment_but_what_java_reads() -
 
 def test_files_in_settings_are_meant_from_where_the_command_stands() -> None:
     conf = {"spark.jars": "a.jar,/b.jar,s3://c/d.jar", "spark.files": "", "spark.app.name": "a.jar"}
-    assert absolute(conf, Path("/w")) == {**conf, "spark.jars": "/w/a.jar,/b.jar,s3://c/d.jar"}
+    assert resolve_files(conf, Path("/w")) == {**conf, "spark.jars": "/w/a.jar,/b.jar,s3://c/d.jar"}
 
 
 @pytest.fixture
 def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LAKEWARD_CACHE", str(tmp_path))
-    made = place()
-    assert made == folder()
+    made = ensure_records_folder()
+    assert made == records_folder()
     return made
 
 
 def test_a_record_comes_back_as_it_was_and_only_its_user_reads_it(records: Path) -> None:
     file = records / "k.json"
     record = Record(1, 2, "secret", "/", 3.0)
-    keep(file, record)
-    assert load(file) == record
+    write_record(file, record)
+    assert read_record(file) == record
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(records.stat().st_mode) == 0o700
     file.write_text('{"pid": 1')
-    assert load(file) is None
-    forget(file)
+    assert read_record(file) is None
+    remove_record(file)
     assert list(records.iterdir()) == []
 
 
 def test_a_folder_that_others_may_read_is_closed_to_them(records: Path) -> None:
     records.chmod(0o755)
-    assert place() == records
+    assert ensure_records_folder() == records
     assert stat.S_IMODE(records.stat().st_mode) == 0o700
 
 
@@ -108,19 +108,19 @@ def test_where_no_folder_can_be_made_there_is_no_daemon(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("LAKEWARD_CACHE", str(tmp_path / "file"))
-    assert place() is None
+    assert ensure_records_folder() is None
 
 
 def test_a_process_with_the_number_of_a_jvm_that_has_ended_is_not_taken_for_it(records: Path) -> None:
-    assert not is_running(records / "k.json", Record(os.getpid(), 1, "secret", "/", 0.0))
+    assert not is_running(records / "k.json", os.getpid())
 
 
 def test_one_process_at_a_time_starts_a_jvm(records: Path) -> None:
     file = records / "k.json"
-    with starting_one(file) as alone:
+    with start_lock(file) as alone:
         assert alone
         child = os.fork()
         if child == 0:
-            with starting_one(file) as too:
+            with start_lock(file) as too:
                 os._exit(int(too))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SessionError
-from lakeward.session.configuration.spark_packages import fitting
+from lakeward.session.configuration.spark_packages import adapt_packages
 from lakeward.session.jvm import unavailable_packages
 from lakeward.session.jvm.unavailable_packages import start_with_packages
 
@@ -80,7 +80,7 @@ def test_a_jvm_that_fails_for_another_reason_is_an_error() -> None:
 @pytest.mark.parametrize("scala", ["2.10", "2.11", "2.12", "2.13"])
 def test_packages_for_another_scala_become_those_for_this_one(scala: str) -> None:
     requested = f"com.microsoft.azure:azure-eventhubs-spark_{scala}:2.3.22,org.x:y-2.12:1,g:a_{scala}-tests:1"
-    assert fitting(requested) == (
+    assert adapt_packages(requested) == (
         "com.microsoft.azure:azure-eventhubs-spark_2.13:2.3.22,org.x:y-2.12:1,g:a_2.13-tests:1"
     )
 

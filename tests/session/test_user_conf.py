@@ -11,7 +11,7 @@ from lakeward.session.configuration.session_conf import merged
 from lakeward.session.configuration.user_conf import (
     contradictions,
     from_submit_args,
-    kept,
+    usable_settings,
     warning,
 )
 from lakeward.session.entry_points.session_builder_patch import settings_for, wants_connect
@@ -28,13 +28,15 @@ from lakeward.session.entry_points.session_builder_patch import settings_for, wa
     ],
 )
 def test_delta_is_never_there_twice(delta: str) -> None:
-    assert kept({"spark.jars.packages": delta, "spark.jars": delta}) == {}
-    assert kept({"spark.jars.packages": f"org.x:y:1,{delta}"}) == {"spark.jars.packages": "org.x:y:1"}
+    assert usable_settings({"spark.jars.packages": delta, "spark.jars": delta}) == {}
+    assert usable_settings({"spark.jars.packages": f"org.x:y:1,{delta}"}) == {
+        "spark.jars.packages": "org.x:y:1"
+    }
 
 
 def test_other_packages_of_the_same_house_are_kept() -> None:
     sharing = {"spark.jars.packages": "io.delta:delta-sharing-spark_2.13:3.1.0"}
-    assert kept(sharing) == sharing
+    assert usable_settings(sharing) == sharing
 
 
 def test_packages_do_not_bring_delta_along() -> None:
@@ -65,11 +67,11 @@ def test_packages_do_not_bring_delta_along() -> None:
 def test_who_sets_up_delta_as_open_source_has_it_begins_in_spark_catalog(
     user: dict[str, str], is_another_name: bool
 ) -> None:
-    assert ("spark.sql.lakeward.sparkCatalogIsDefault" in kept(user)) is is_another_name
+    assert ("spark.sql.lakeward.sparkCatalogIsDefault" in usable_settings(user)) is is_another_name
 
 
 def test_values_are_text_as_spark_has_it() -> None:
-    assert kept({"a": True, "b": 3, "c": None}) == {"a": "true", "b": "3"}
+    assert usable_settings({"a": True, "b": 3, "c": None}) == {"a": "true", "b": "3"}
 
 
 def test_only_what_a_session_cannot_change_contradicts_it() -> None:
@@ -144,18 +146,20 @@ def test_modules_of_spark_and_hadoop_come_as_this_spark_has_them() -> None:
         "org.apache.spark:spark-protobuf_2.12:3.5.4, org.apache.hadoop:hadoop-azure:3.3.2,"
         "org.apache.hadoop:hadoop-common:3.3.2,io.delta:delta-spark_2.12:3.1.0,org.xerial:sqlite-jdbc:3.50.3.0"
     )
-    assert kept({"spark.jars.packages": packages})["spark.jars.packages"].split(",") == [
+    assert usable_settings({"spark.jars.packages": packages})["spark.jars.packages"].split(",") == [
         "org.apache.spark:spark-protobuf_2.13:4.2.0",
         "org.apache.hadoop:hadoop-azure:3.5.0",
         "org.xerial:sqlite-jdbc:3.50.3.0",
     ]
-    assert kept({"spark.jars.packages": "org.apache.hadoop:hadoop-common:3.3.2"}) == {}
+    assert usable_settings({"spark.jars.packages": "org.apache.hadoop:hadoop-common:3.3.2"}) == {}
 
 
 def test_the_versions_of_modules_are_those_of_the_jars_that_are_installed() -> None:
     import pyspark
 
     jars = {jar.name for jar in (Path(pyspark.__file__).parent / "jars").iterdir()}
-    said = kept({"spark.jars.packages": "org.apache.spark:spark-x_2.12:1,org.apache.hadoop:hadoop-x:1"})
+    said = usable_settings(
+        {"spark.jars.packages": "org.apache.spark:spark-x_2.12:1,org.apache.hadoop:hadoop-x:1"}
+    )
     spark, hadoop = (each.rpartition(":")[2] for each in said["spark.jars.packages"].split(","))
     assert {f"spark-sql_2.13-{spark}.jar", f"hadoop-client-api-{hadoop}.jar"} <= jars

@@ -32,7 +32,7 @@ def test_without_settings_it_is_maven_central(tmp_path: Path) -> None:
 def test_a_mirror_in_the_users_maven_settings_is_used(tmp_path: Path) -> None:
     environ = with_settings(tmp_path, SETTINGS.format(pattern="central"))
     assert repository(environ).url == "https://mirror.example.com/maven2"
-    assert repository(environ).said_by == str(tmp_path / ".m2" / "settings.xml")
+    assert repository(environ).named_by == str(tmp_path / ".m2" / "settings.xml")
 
 
 def test_settings_without_a_name_space_are_read_too(tmp_path: Path) -> None:

@@ -88,11 +88,7 @@ def _import(name: str) -> Callable[..., Any]:
 
 def is_running() -> bool:
     """Return whether this process has a Spark session whose context is not stopped."""
-    return _running() is not None
-
-
-def _running() -> SparkSession | None:
-    return running_session()
+    return running_session() is not None
 
 
 def session(settings: Settings | None = None, user_conf: Mapping[str, str] | None = None) -> SparkSession:
@@ -108,7 +104,7 @@ def session(settings: Settings | None = None, user_conf: Mapping[str, str] | Non
 
     if on_databricks():
         return SparkSession.builder.getOrCreate()
-    running = _running()
+    running = running_session()
     wanted = settings or _settings or default_settings()
     if running is not None and _settings is None:
         if settings is None:
@@ -137,7 +133,7 @@ def resume_session(spark: SparkSession, settings: Settings) -> None:
     """
     from lakeward.session import spark_context as launching
 
-    running = _running()
+    running = running_session()
     if running is None or running.sparkContext is not spark.sparkContext:
         session(settings)
         return
@@ -194,7 +190,7 @@ def apply_path_rule() -> None:
 
     A borrowed JVM keeps the rule of the process that lends it: other processes work in it at the same time.
     """
-    running = _running()
+    running = running_session()
     if running is None or _settings is None or is_borrowed():
         return
     from lakeward.session import spark_context as launching

@@ -158,6 +158,7 @@ def compiled_jar() -> Path:
 
 
 def point_jvm(jvm: Any, settings: Settings) -> None:
+    """Point the JVM at the folders of a lakehouse."""
     link_hive_schemas(settings.warehouse)
     entries = PathMap.of(settings).entries
     jvm.lakeward.LakehouseSettings.use(confs.folder_text(settings.warehouse), confs.path_map_text(entries))
@@ -190,8 +191,8 @@ def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str,
         gateway = start_jvm(settings, conf)
     # File system instances cached during start-up are unmapped and would write to the real paths.
     gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
-    lease = daemon.held()
-    there = lease.context(conf) if lease else None
+    lease = daemon.current_lease()
+    there = lease.find_context(conf) if lease else None
     if there is not None:
         return {"gateway": gateway, "conf": conf_from_java(there.getConf()), "jsc": there}
     return {"gateway": gateway, "conf": new_conf(gateway, conf)}
@@ -216,9 +217,9 @@ def _submit_args(rest: str) -> Iterator[None]:
 
 def after_context(context: Any, settings: Settings) -> None:
     """Complete the set-up of a newly started context."""
-    lease = daemon.held()
+    lease = daemon.current_lease()
     if lease:
-        lease.note(context)
+        lease.record_context(context)
     point_workers(context, PathMap.of(settings), stay=lease is None, bind_mounts=settings.bind_mounts)
     cancel_on_interrupt(context, shared_jvm.shared_gateway())
 
@@ -270,7 +271,7 @@ def point_context(spark: SparkSession, settings: Settings) -> None:
     point_workers(
         spark.sparkContext,
         PathMap.of(settings),
-        stay=daemon.held() is None,
+        stay=daemon.current_lease() is None,
         bind_mounts=settings.bind_mounts,
     )
     context_conf = scala_context(spark.sparkContext).conf()

@@ -44,17 +44,17 @@ def message_of(error: BaseException) -> str:
         return jvm_lost().message
     java = getattr(error, "java_exception", None)
     if java is not None:
-        chain = _chain(java)
+        chain = _cause_texts(java)
         text = condensed(next((each for each in reversed(chain) if ": [" in each), chain[0]))
     else:
         text = condensed(str(error))
-        chain = _chain(getattr(error, "_origin", None)) if _WRAPPER.search(text) else []
-    reason = _gist(chain[-1]) if chain else ""
+        chain = _cause_texts(getattr(error, "_origin", None)) if _WRAPPER.search(text) else []
+    reason = _main_line(chain[-1]) if chain else ""
     return text if reason in text else f"{text} Cause: {reason}"
 
 
-def _chain(java: Any) -> list[str]:
-    """Yield the texts of an exception and its causes, from the outermost."""
+def _cause_texts(java: Any) -> list[str]:
+    """Return the texts of an exception and its causes, from the outermost."""
     messages: list[str] = []
     while java is not None and len(messages) < 20:
         messages.append(str(java.toString()))
@@ -62,7 +62,7 @@ def _chain(java: Any) -> list[str]:
     return messages
 
 
-def _gist(message: str) -> str:
+def _main_line(message: str) -> str:
     """Return the first line; for a Python traceback the last one."""
     lines = [line for line in condensed(message).splitlines() if line.strip()]
     if not lines:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from lakeward.session.configuration.user_conf import kept
+from lakeward.session.configuration.user_conf import usable_settings
 from lakeward.session.declared_catalogs import CATALOGS_WITH_DEFAULT
 from lakeward.session.runtimes.profiles import profile
 from lakeward.session.settings import Settings
@@ -159,7 +159,7 @@ def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
     Delta's own jars are removed from the user's packages and jars.
     """
     out = dict(base)
-    for key, value in kept(user).items():
+    for key, value in usable_settings(user).items():
         if key in _LISTS and base.get(key):
             ours = base[key].split(",")
             out[key] = ",".join([*ours, *(v for v in value.split(",") if v and v not in ours)])

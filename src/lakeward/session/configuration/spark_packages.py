@@ -26,19 +26,21 @@ def without_delta(value: str) -> str:
     return ",".join(entry for entry in _entries(value) if not _is_delta(entry))
 
 
-def fitting(packages: str) -> str:
+def adapt_packages(packages: str) -> str:
     """Return Maven coordinates without Delta, with Spark and Hadoop modules in the installed versions.
 
     Packages for another Scala version are replaced by those for this one: their classes could not be loaded.
 
-    >>> fitting("org.apache.spark:spark-avro_2.12:3.5.4,org.x:y_2.12:1,org.apache.hadoop:hadoop-aws:3.3.2")
-    'org.apache.spark:spark-avro_2.13:4.2.0,org.x:y_2.13:1,org.apache.hadoop:hadoop-aws:3.5.0'
+    >>> adapt_packages("org.apache.spark:spark-avro_2.12:3.5.4,org.x:y_2.12:1")
+    'org.apache.spark:spark-avro_2.13:4.2.0,org.x:y_2.13:1'
+    >>> adapt_packages("org.apache.hadoop:hadoop-aws:3.3.2")
+    'org.apache.hadoop:hadoop-aws:3.5.0'
     """
-    fitted = (_fitted(entry) for entry in _entries(without_delta(packages)))
-    return ",".join(dict.fromkeys(entry for entry in fitted if entry))
+    adapted = (_adapt(entry) for entry in _entries(without_delta(packages)))
+    return ",".join(dict.fromkeys(entry for entry in adapted if entry))
 
 
-def _fitted(entry: str) -> str:
+def _adapt(entry: str) -> str:
     group, _, rest = entry.partition(":")
     artifact, *further = rest.split(":")
     if len(further) != 1:

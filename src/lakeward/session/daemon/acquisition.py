@@ -17,17 +17,17 @@ from typing import Any
 
 from lakeward.errors import SessionError
 from lakeward.patching import PatchSpec, install
-from lakeward.session.daemon.lease import Lease, hold
+from lakeward.session.daemon.lease import Lease, set_lease
 from lakeward.session.daemon.registry import (
     Record,
-    end,
-    forget,
+    end_jvm,
+    ensure_records_folder,
+    identifying_option,
     is_running,
-    keep,
-    load,
-    mark,
-    place,
-    starting_one,
+    read_record,
+    remove_record,
+    start_lock,
+    write_record,
 )
 from lakeward.session.jvm.java_runtime import find_java
 from lakeward.session.jvm.jvm_launcher import connect, direct_command, handshake, is_plain, spark_home
@@ -38,7 +38,7 @@ _LOOPBACK = "127.0.0.1"
 _PATIENCE = 3.0
 # Answer of `Daemon.begin` for a JVM whose state could not be reset.
 _ENDING = "it is ending"
-_here = Path()
+_working_directory = Path()
 
 
 def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
@@ -47,46 +47,46 @@ def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
     `version` identifies everything that must match, `spark` the Spark version. None if no daemon can be used
     or another process holds it: the caller starts its own JVM then. Raises SetupError without Java.
     """
-    where = place() if is_plain(conf) else None
-    if where is None:
+    folder = ensure_records_folder() if is_plain(conf) else None
+    if folder is None:
         return None
     java = find_java()
     # Relative paths belong to this command, and the JVM may have another working directory.
-    wanted = absolute(conf, Path.cwd())
+    wanted = resolve_files(conf, Path.cwd())
     # A Spark of the same version in another environment may be deleted while its JVM runs.
     version = f"{version} in {spark_home()}"
-    file = where / f"{key(wanted, environ=os.environ, java=java, version=version)}.json"
-    record = load(file)
+    file = folder / f"{daemon_key(wanted, environ=os.environ, java=java, version=version)}.json"
+    record = read_record(file)
     if record is not None:
-        gateway, busy = _attached(file, record)
+        gateway, busy = _attach(file, record)
         if gateway is not None or busy:
             return gateway
-    with starting_one(file) as alone:
+    with start_lock(file) as alone:
         if not alone:
             return None
-        if load(file) not in (record, None):  # another process was faster
+        if read_record(file) not in (record, None):  # another process was faster
             return None
         if record is not None:
-            end(file, record, patience=2.0)
-        forget(file)
+            end_jvm(file, record, patience=2.0)
+        remove_record(file)
         try:
-            return _started(file, wanted, spark)
+            return _start(file, wanted, spark)
         except SessionError:
             # A JVM of this process fails in the same way, and prints the reason to the user.
             return None
 
 
-def _attached(file: Path, record: Record) -> tuple[Any, bool]:
-    """Return the gateway, or None and whether the JVM is busy rather than dead."""
-    if not is_running(file, record) or not Path(record.cwd).is_dir() or not _answers(record):
+def _attach(file: Path, record: Record) -> tuple[Any, bool]:
+    """Lease the JVM of the record; return its gateway, or None and whether the JVM is busy, not dead."""
+    if not is_running(file, record.pid) or not Path(record.cwd).is_dir() or not _answers(record):
         return None, False
     gateway = connect(record.port, record.secret)
-    refused = gateway.jvm.lakeward.Daemon.begin(os.getpid(), gateway.java_gateway_server, _level())
+    refused = gateway.jvm.lakeward.Daemon.begin(os.getpid(), gateway.java_gateway_server, _log_level())
     if refused:
         gateway.close()
         return None, refused != _ENDING
-    hold(Lease(gateway, record.pid, file))
-    stand_here(gateway.jvm)
+    set_lease(Lease(gateway, record.pid, file))
+    use_working_directory(gateway.jvm)
     return gateway, False
 
 
@@ -101,17 +101,17 @@ def _answers(record: Record) -> bool:
         return False
 
 
-def _level() -> str:
+def _log_level() -> str:
     return os.environ.get("LAKEWARD_LOG_LEVEL") or "off"
 
 
-def _started(file: Path, conf: Mapping[str, str], spark: str) -> Any:
+def _start(file: Path, conf: Mapping[str, str], spark: str) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         command = direct_command(conf, spark, Path(folder))
-        return None if command is None else _started_by(command, file, Path(folder))
+        return None if command is None else _launch(command, file, Path(folder))
 
 
-def _started_by(command: list[str], file: Path, folder: Path) -> Any:
+def _launch(command: list[str], file: Path, folder: Path) -> Any:
     stdin = file.with_suffix(".stdin")
     os.mkfifo(stdin, 0o600)
     reading = os.open(stdin, os.O_RDONLY | os.O_NONBLOCK)
@@ -120,9 +120,9 @@ def _started_by(command: list[str], file: Path, folder: Path) -> Any:
     os.set_blocking(reading, True)
 
     def start(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        with _log(file.with_suffix(".out")) as out, _log(file.with_suffix(".err")) as err:
+        with _open_log(file.with_suffix(".out")) as out, _open_log(file.with_suffix(".err")) as err:
             return subprocess.Popen(
-                [command[0], mark(file), *command[1:]],
+                [command[0], identifying_option(file), *command[1:]],
                 stdin=reading,
                 stdout=out,
                 stderr=err,
@@ -135,15 +135,15 @@ def _started_by(command: list[str], file: Path, folder: Path) -> Any:
         gateway = connect(port, secret)
         java = gateway.jvm.lakeward.Daemon
         java.start(str(file), str(stdin), int(_idle_seconds() * 1000))
-        refused = java.begin(os.getpid(), gateway.java_gateway_server, _level())
+        refused = java.begin(os.getpid(), gateway.java_gateway_server, _log_level())
     finally:
         os.close(reading)
         os.close(writing)
         stdin.unlink(missing_ok=True)
     if refused:
         raise RuntimeError(f"a JVM that was started for this process refuses it: {refused}")
-    hold(Lease(gateway, process.pid, file))
-    keep(file, Record(process.pid, port, secret, str(Path.cwd()), time.time()))
+    set_lease(Lease(gateway, process.pid, file))
+    write_record(file, Record(process.pid, port, secret, str(Path.cwd()), time.time()))
     # It outlives this process, which does not wait for it.
     process.returncode = 0
     return gateway
@@ -156,12 +156,12 @@ def _idle_seconds() -> float:
         return IDLE_SECONDS
 
 
-def _log(path: Path) -> Any:
+def _open_log(path: Path) -> Any:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600), "ab")
 
 
 # The session applies these for every command; the others are fixed when the JVM or its context starts.
-WHATEVER = ("spark.sql.", "spark.databricks.", "spark.delta.", "spark.hadoop.", "spark.app.name")
+_SESSION_SETTINGS = ("spark.sql.", "spark.databricks.", "spark.delta.", "spark.hadoop.", "spark.app.name")
 _FILES = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
 # Java, Spark and Hadoop's clients read these. Other variables only reach Python workers, which get the
 # environment of the command.
@@ -177,10 +177,10 @@ def jvm_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name in _NEEDED or _READ.match(name)}
 
 
-def absolute(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
+def resolve_files(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Return `conf` with relative paths of files resolved against `folder`, the command's working directory.
 
-    >>> absolute({"spark.files": "a.txt,hdfs:/b,/c"}, Path("/here"))
+    >>> resolve_files({"spark.files": "a.txt,hdfs:/b,/c"}, Path("/here"))
     {'spark.files': '/here/a.txt,hdfs:/b,/c'}
     """
     return {
@@ -189,7 +189,7 @@ def absolute(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
     }
 
 
-def key(conf: Mapping[str, str], *, environ: Mapping[str, str], java: Path, version: str) -> str:
+def daemon_key(conf: Mapping[str, str], *, environ: Mapping[str, str], java: Path, version: str) -> str:
     """Return the name of the daemon that serves a session with `conf`, given absolute paths.
 
     `version` names lakeward, Spark and Delta. Our own classes are part of it through the jar in `spark.jars`.
@@ -197,7 +197,7 @@ def key(conf: Mapping[str, str], *, environ: Mapping[str, str], java: Path, vers
     fixed = {
         name: value
         for name, value in conf.items()
-        if name.startswith("spark.") and not name.startswith(WHATEVER)
+        if name.startswith("spark.") and not name.startswith(_SESSION_SETTINGS)
     }
     read = {name: value for name, value in jvm_environment(environ).items() if name not in _NEEDED}
     parts = [version, socket.gethostname(), str(java), sorted(fixed.items()), sorted(read.items())]
@@ -233,12 +233,12 @@ def _is_on(value: str | None) -> bool:
     return value is not None and value.strip().lower() not in _OFF
 
 
-def stand_here(jvm: Any) -> None:
+def use_working_directory(jvm: Any) -> None:
     """Make Spark resolve relative paths against the current working directory of this process."""
-    global _here  # noqa: PLW0603  # one JVM a process, as in PySpark
-    _here = Path.cwd()
+    global _working_directory  # noqa: PLW0603  # one JVM a process, as in PySpark
+    _working_directory = Path.cwd()
     # Spark's file systems call our Java class; these three methods resolve paths in Java before that.
-    jvm.lakeward.LakehouseSettings.stand(str(_here))
+    jvm.lakeward.LakehouseSettings.stand(str(_working_directory))
     install(PATCHES)
 
 
@@ -247,10 +247,10 @@ def _absolute_path(path: str, folder: Path) -> str:
     return path if not path or re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", path) else str(folder / path)
 
 
-def _adding(before: Any) -> Any:
+def _resolving(before: Any) -> Any:
     @wraps(before)
     def add(self: Any, path: Any, *arguments: Any, **named: Any) -> Any:
-        return before(self, _absolute_path(str(path), _here), *arguments, **named)
+        return before(self, _absolute_path(str(path), _working_directory), *arguments, **named)
 
     return add
 
@@ -261,7 +261,7 @@ PATCHES = tuple(
         name,
         "daemon",
         "relative paths start from the working folder of the process, not of its daemon",
-        _adding,
+        _resolving,
     )
     for name in ("addFile", "addPyFile", "addArchive")
 )

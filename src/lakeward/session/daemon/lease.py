@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
-from lakeward.session.daemon.registry import is_there
+from lakeward.session.daemon.registry import is_running
 from lakeward.spark_internals import current_gateway, scala_context
 
 if TYPE_CHECKING:
@@ -28,18 +28,18 @@ class Lease:
         self.gateway = gateway
         self.pid = pid
         self.file = file
-        self.relay = Relay(file.with_suffix(".out"), file.with_suffix(".err"))
+        self.output = OutputForwarder(file.with_suffix(".out"), file.with_suffix(".err"))
         self._folders: list[str] = []
         self._new: str | None = None
 
-    def context(self, conf: Mapping[str, str]) -> Any:
+    def find_context(self, conf: Mapping[str, str]) -> Any:
         """Return the Java context that earlier clients created with the settings `conf`, or None."""
         settings = json.dumps(dict(conf))
         java = self.gateway.jvm.lakeward.Daemon.settled(settings)
         self._new = None if java else settings
         return java
 
-    def note(self, context: SparkContext) -> None:
+    def record_context(self, context: SparkContext) -> None:
         """Record the context of this process; the daemon resets it for the next client."""
         if self._new is not None:
             self.gateway.jvm.lakeward.Daemon.learn(scala_context(context), self._new)
@@ -50,43 +50,43 @@ class Lease:
 
     def end(self) -> None:
         """Release the lease; the last use of the JVM by this process."""
-        self.relay.end()
+        self.output.end()
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-_held: Lease | None = None
+_lease: Lease | None = None
 
 
-def hold(lease: Lease) -> None:
+def set_lease(lease: Lease) -> None:
     """Make `lease` the lease of this process."""
-    global _held  # noqa: PLW0603  # one JVM a process, as in Spark itself
-    _held = lease
+    global _lease  # noqa: PLW0603  # one JVM a process, as in Spark itself
+    _lease = lease
     atexit.register(lease.end)
 
 
-def held() -> Lease | None:
+def current_lease() -> Lease | None:
     """Return the lease of this process, or None."""
-    return _held
+    return _lease
 
 
 def drain() -> None:
     """Print the pending output of the daemon; no effect for a JVM of this process."""
-    if _held is not None:
-        _held.relay.drain()
+    if _lease is not None:
+        _lease.output.drain()
 
 
-_EVERY = 0.05
+_INTERVAL = 0.05
 
 
-class Relay:
+class OutputForwarder:
     """Forwards the output files of a JVM; earlier output belongs to other clients and is skipped."""
 
     def __init__(self, out: Path, err: Path) -> None:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         # The current streams of this process, as a child process would inherit them.
-        self._pairs = [(_emptied(out), os.dup(1)), (_emptied(err), os.dup(2))]
+        self._pairs = [(_open_emptied(out), os.dup(1)), (_open_emptied(err), os.dup(2))]
         threading.Thread(target=self._follow, name="lakeward-relay", daemon=True).start()
 
     def drain(self) -> None:
@@ -104,12 +104,12 @@ class Relay:
             self.drain()
 
     def _follow(self) -> None:
-        while not self._ended.wait(_EVERY):
+        while not self._ended.wait(_INTERVAL):
             with suppress(OSError):
                 self.drain()
 
 
-def _emptied(file: Path) -> int:
+def _open_emptied(file: Path) -> int:
     os.truncate(file, 0)
     return os.open(file, os.O_RDONLY)
 
@@ -133,9 +133,8 @@ def is_lost(error: BaseException) -> bool:
 
 
 def jvm_lost() -> SessionError:
-    """Return the error for the user."""
-    lease = held()
-    name = f"the daemon {lease.pid}" if lease else "Spark's JVM"
+    """Return the error that tells the user that Spark's JVM ended."""
+    name = f"the daemon {_lease.pid}" if _lease else "Spark's JVM"
     return SessionError(
         "JVM_LOST",
         f"{name} ended in the middle of the work: it was killed, or there was not enough memory.",
@@ -144,9 +143,7 @@ def jvm_lost() -> SessionError:
 
 
 def _is_alive() -> bool:
-
-    lease = held()
-    if lease is not None:
-        return is_there(lease.file, lease.pid)
+    if _lease is not None:
+        return is_running(_lease.file, _lease.pid)
     process = getattr(current_gateway(), "proc", None)
     return process is None or process.poll() is None

@@ -29,27 +29,27 @@ class Record:
     since: float
 
 
-def folder(environ: Mapping[str, str] = os.environ) -> Path:
+def records_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of this user's records, below the cache."""
     return cache_dir(environ) / f"daemon-{os.getuid()}"
 
 
-def place() -> Path | None:
-    """Return the folder after creating it for this user only; None if that fails."""
-    where = folder()
+def ensure_records_folder() -> Path | None:
+    """Return the folder of this user's records after creating it for this user only; None if that fails."""
+    folder = records_folder()
     try:
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = where.lstat()
-        if there.st_uid != os.getuid() or not stat.S_ISDIR(there.st_mode):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+        if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
             return None
-        if there.st_mode & 0o077:
-            where.chmod(0o700)
+        if status.st_mode & 0o077:
+            folder.chmod(0o700)
     except OSError:
         return None
-    return where
+    return folder
 
 
-def load(file: Path) -> Record | None:
+def read_record(file: Path) -> Record | None:
     """Read the record; return None if it does not exist or is invalid."""
     try:
         return Record(**json.loads(file.read_text(encoding="utf-8")))
@@ -57,27 +57,27 @@ def load(file: Path) -> Record | None:
         return None
 
 
-def keep(file: Path, record: Record) -> None:
+def write_record(file: Path, record: Record) -> None:
     """Write the record atomically, readable by this user only."""
     atomic_write(file, json.dumps(asdict(record)), mode=0o600)
 
 
-def forget(file: Path) -> None:
+def remove_record(file: Path) -> None:
     """Remove the record and the files next to it."""
     for ending in (".json", ".out", ".err", ".stdin"):
         with suppress(OSError):
             file.with_suffix(ending).unlink(missing_ok=True)
 
 
-def recorded() -> Iterator[tuple[Path, Record]]:
-    """Return all records of this user, oldest first."""
-    found = [(file, load(file)) for file in folder().glob("*.json")]
-    there = [(file, record) for file, record in found if record is not None]
-    yield from sorted(there, key=lambda each: each[1].since)
+def read_records() -> list[tuple[Path, Record]]:
+    """Return all valid records of this user with their files, oldest first."""
+    read = [(file, read_record(file)) for file in records_folder().glob("*.json")]
+    valid = [(file, record) for file, record in read if record is not None]
+    return sorted(valid, key=lambda each: each[1].since)
 
 
 @contextmanager
-def starting_one(file: Path) -> Iterator[bool]:
+def start_lock(file: Path) -> Iterator[bool]:
     """Hold the start lock of this record within the block; yields False if another process holds it."""
     lock = FileLock(file.with_suffix(".lock"), per_process=True)
     try:
@@ -86,28 +86,17 @@ def starting_one(file: Path) -> Iterator[bool]:
         lock.release()
 
 
-def since(record: Record) -> float:
-    """Return the seconds since the JVM started."""
-    return max(0.0, time.time() - record.since)
+def identifying_option(file: Path) -> str:
+    """Return the JVM option that identifies the JVM whose record is `file` in process lists."""
+    return f"-Dlakeward.daemon={file}"
 
 
-MARK = "-Dlakeward.daemon="
-"""A JVM option that identifies daemons in process lists; the name of the record follows."""
+def is_running(file: Path, pid: int) -> bool:
+    """Return whether process `pid` is alive and is the JVM whose record is, or was, `file`.
 
-
-def mark(file: Path) -> str:
-    """Return the option of the JVM whose record is `file`."""
-    return f"{MARK}{file}"
-
-
-def is_running(file: Path, record: Record) -> bool:
-    """Return whether the record's process is alive and is that JVM: process ids are reused."""
-    return is_there(file, record.pid)
-
-
-def is_there(file: Path, pid: int) -> bool:
-    """Return whether `pid` is the JVM whose record is, or was, `file`."""
-    return mark(file) in _command_line(pid)
+    Process ids are reused.
+    """
+    return identifying_option(file) in _command_line(pid)
 
 
 def _command_line(pid: int) -> str:
@@ -120,17 +109,17 @@ def _command_line(pid: int) -> str:
         return ""
 
 
-def end(file: Path, record: Record, *, patience: float) -> bool:
+def end_jvm(file: Path, record: Record, *, patience: float) -> bool:
     """End the JVM of the record, by force after `patience` seconds; return False if it was not running."""
-    if not is_running(file, record):
+    if not is_running(file, record.pid):
         return False
     with suppress(ProcessLookupError):
         os.kill(record.pid, signal.SIGTERM)
         deadline = time.monotonic() + patience
-        while is_running(file, record) and time.monotonic() < deadline:
+        while is_running(file, record.pid) and time.monotonic() < deadline:
             _reap(record.pid)
             time.sleep(0.05)
-        if is_running(file, record):
+        if is_running(file, record.pid):
             os.kill(record.pid, signal.SIGKILL)
             _reap(record.pid)
     return True
@@ -157,11 +146,11 @@ class Stopped:
 def stop_daemons() -> list[Stopped]:
     """End all daemons, oldest first, and return them."""
     stopped = []
-    for file, record in recorded():
-        age = since(record)
-        if end(file, record, patience=_PATIENCE):
+    for file, record in read_records():
+        age = max(0.0, time.time() - record.since)
+        if end_jvm(file, record, patience=_PATIENCE):
             stopped.append(Stopped(record.pid, age))
-        forget(file)
-    for stale in folder().glob("*.json"):  # unreadable records
-        forget(stale)
+        remove_record(file)
+    for stale in records_folder().glob("*.json"):  # unreadable records
+        remove_record(stale)
     return stopped

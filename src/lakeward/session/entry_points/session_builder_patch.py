@@ -15,7 +15,7 @@ from lakeward.file_uris import local_folder
 from lakeward.patching import PatchSpec, original
 from lakeward.session import active_session
 from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
-from lakeward.session.configuration.user_conf import contradictions, kept, warning
+from lakeward.session.configuration.user_conf import contradictions, usable_settings, warning
 from lakeward.session.patches import connect_finder, serverless_enforcement, star_import_patch
 from lakeward.session.paths import PathMap
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
@@ -63,7 +63,7 @@ def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | 
 
 def get_or_create(options: Mapping[str, Any], *, profile: str | None = None) -> SparkSession:
     """Return the running session with the builder's settings applied, or create one with them."""
-    wanted = kept(options)
+    wanted = usable_settings(options)
     settings = settings_for(wanted, profile)
     if not active_session.is_running():
         return active_session.session(settings, user_conf=wanted)
@@ -76,7 +76,7 @@ def create_session(options: Mapping[str, Any], *, profile: str | None = None) ->
     """Create a further session, or the first."""
     if not active_session.is_running():
         return get_or_create(options, profile=profile)
-    wanted = kept(options)
+    wanted = usable_settings(options)
     spark = new_session(active_session.session(settings_for(wanted, profile)))
     _apply(spark, wanted)
     return spark
@@ -118,7 +118,7 @@ def init_context(self: Any, *arguments: Any, **named: Any) -> None:
     for argument, key in (("master", "spark.master"), ("appName", "spark.app.name")):
         if given.get(argument):
             options[key] = given.pop(argument)
-    wanted = kept(options)
+    wanted = usable_settings(options)
     settings = settings_for(wanted, None) or active_session.current_settings()
     settings = settings or active_session.default_settings()
     given.update(spark_context.context_parts(settings, wanted))

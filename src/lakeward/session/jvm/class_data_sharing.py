@@ -41,14 +41,14 @@ def class_options(
     since = (own if own.exists() else program).stat().st_mtime_ns
     key = hashlib.sha256(f"{program} {version} {since}".encode()).hexdigest()[:16]
     base = None if own.exists() else cache / f"runtime-classes-{key}.jsa"
-    if base is not None and not _is_made(java, base):
+    if base is not None and not _ensure_base(java, base):
         return []
     archive = cache / f"classes-{key}.jsa"
-    if archive.exists() or _finished(java, class_path, base, archive):
+    if archive.exists() or _publish(java, class_path, base, archive):
         return [_QUIET, "-Xshare:auto", _shared(base, archive)]
     built_on = [] if base is None else [_shared(base)]
-    if _claimed(archive):
-        return [_QUIET, *built_on, f"-XX:ArchiveClassesAtExit={_aside(archive)}"]
+    if _claim(archive):
+        return [_QUIET, *built_on, f"-XX:ArchiveClassesAtExit={_part(archive)}"]
     return [_QUIET, "-Xshare:auto", *built_on] if built_on else []
 
 
@@ -57,8 +57,11 @@ def _shared(*archives: Path | None) -> str:
     return f"-XX:SharedArchiveFile={os.pathsep.join(str(each) for each in archives if each)}"
 
 
-def _is_made(java: Path, base: Path) -> bool:
-    """Return whether the archive `base` of the runtime's own classes exists; an empty file is a failure."""
+def _ensure_base(java: Path, base: Path) -> bool:
+    """Ensure the archive `base` of the runtime's own classes; return whether it is usable.
+
+    An empty file marks a failure, which is not repeated.
+    """
     if not base.exists():
         try:
             with atomic_replace(ensure_dir(base.parent) / base.name) as aside:
@@ -71,27 +74,27 @@ def _is_made(java: Path, base: Path) -> bool:
     return base.stat().st_size > 0
 
 
-def _aside(archive: Path) -> Path:
+def _part(archive: Path) -> Path:
     return archive.with_suffix(".part")
 
 
-def _claimed(archive: Path) -> bool:
-    """Return whether this process is the one that writes the archive."""
+def _claim(archive: Path) -> bool:
+    """Let this process write the archive; return False if another one does."""
     claim = archive.with_suffix(".claim")
     try:
         claim.parent.mkdir(parents=True, exist_ok=True)
         if claim.exists() and time.time() - claim.stat().st_mtime > _GIVEN_UP_AFTER:
             claim.unlink(missing_ok=True)
-            _aside(archive).unlink(missing_ok=True)
+            _part(archive).unlink(missing_ok=True)
         claim.touch(exist_ok=False)
     except OSError:
         return False
     return True
 
 
-def _finished(java: Path, class_path: str, base: Path | None, archive: Path) -> bool:
-    """Move a completely written archive to its final name."""
-    part = _aside(archive)
+def _publish(java: Path, class_path: str, base: Path | None, archive: Path) -> bool:
+    """Move a completely written archive to its final name; return False if none is complete."""
+    part = _part(archive)
     try:
         if time.time() - part.stat().st_mtime < 2:
             return False

@@ -161,12 +161,12 @@ def _refused(code: int, jar: Jar, repository: Repository) -> SetupError:
     if code in (http.client.NOT_FOUND, http.client.GONE):
         return SetupError(
             "JAR_NOT_IN_REPOSITORY",
-            f"{_address(jar, repository)} is not there (the repository is named by {repository.said_by}).",
+            f"{_address(jar, repository)} is not there (the repository is named by {repository.named_by}).",
             next_step="Set LAKEWARD_MAVEN_MIRROR to a repository that mirrors Maven Central.",
         )
     return SetupError(
         "JAR_REFUSED",
-        f"{_address(jar, repository)} was refused with status {code} (named by {repository.said_by}).",
+        f"{_address(jar, repository)} was refused with status {code} (named by {repository.named_by}).",
         next_step="Set LAKEWARD_MAVEN_MIRROR to a repository that lets you in: https://user:password@host/path.",
     )
 

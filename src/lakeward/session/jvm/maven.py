@@ -41,11 +41,11 @@ class Repository:
     """A Maven repository: its address without password, the setting it comes from, and request headers."""
 
     url: str
-    said_by: str
+    named_by: str
     headers: Mapping[str, str]
 
     @classmethod
-    def of(cls, url: str, said_by: str) -> Repository:
+    def of(cls, url: str, named_by: str) -> Repository:
         """Return the repository at `url`; user and password are sent with requests, never shown in messages.
 
         Raises SetupError for an address that is not http(s).
@@ -58,7 +58,7 @@ class Repository:
         if host is None:
             raise SetupError(
                 "MAVEN_MIRROR_INVALID",
-                f"The Maven repository that {said_by} names is not an http or https address.",
+                f"The Maven repository that {named_by} names is not an http or https address.",
                 next_step="Set LAKEWARD_MAVEN_MIRROR to one, such as https://maven.example.com/maven2.",
             )
         plain = urlunsplit(
@@ -68,7 +68,7 @@ class Repository:
         if parts.username is not None:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-        return cls(plain, said_by, headers)
+        return cls(plain, named_by, headers)
 
 
 def repository(environ: Mapping[str, str] = os.environ) -> Repository:
