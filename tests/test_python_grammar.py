@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import lakeward
-from lakeward.jobs.task_worker import attempt_error
+from lakeward.jobs.attempts import attempt_error
 from lakeward.notebooks.cell_errors import explain_error
 from lakeward.pipelines.graph.error_location import with_source_location
 from lakeward.python_grammar import newer_python_hint, older_source, parse_quietly, python_needed

@@ -22,7 +22,7 @@ from lakeward.dbutils import (
 )
 from lakeward.dbutils.secret_encryption import secret_key
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.task_worker import attempt_error
+from lakeward.jobs.attempts import attempt_error
 from lakeward.session import Settings
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lakeward.jobs.run_history import RETENTION_DAYS, can_repair
     from lakeward.jobs.run_loop import JobRun, PipelineSelection, TaskProgress, TaskResult
     from lakeward.jobs.runner import RunListeners, RunOptions, run
+    from lakeward.jobs.task_kinds import COMPOSITES, KINDS, REFUSED
     from lakeward.jobs.task_process import PrestartedWorker
-    from lakeward.jobs.task_worker import COMPOSITES, KINDS, REFUSED
     from lakeward.jobs.wheels import build_wheels
 
 __all__ = [

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lakeward.bundle import Bundle
 from lakeward.dbutils import known_secrets
 from lakeward.errors import ConfigurationError, LakewardError
+from lakeward.jobs.attempts import CompletedAttempt, attempt
 from lakeward.jobs.concurrency import RunSemaphore
 from lakeward.jobs.definition import Task, nested_task, parameter_values, select_tasks, sort_tasks, tasks_of
 from lakeward.jobs.dynamic_values import (
@@ -39,8 +40,8 @@ from lakeward.jobs.run_loop import (
     TaskProgress,
     TaskState,
 )
+from lakeward.jobs.task_kinds import COMPOSITES, prepare
 from lakeward.jobs.task_process import PrestartedWorker, TaskLog, TaskProcess, TaskRequest
-from lakeward.jobs.task_worker import COMPOSITES, CompletedAttempt, attempt, prepare
 from lakeward.jobs.tasks.user_code import Context
 from lakeward.run_files import task_log
 from lakeward.session import dbfs_paths
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_DEEPEST = 10
+_MAX_NESTED_JOBS = 10
 
 
 def _layers() -> Layers:
@@ -91,7 +92,7 @@ class TaskLauncher:
     _lending: threading.Lock = field(default_factory=threading.Lock)
     _is_lent: bool = False
 
-    def job(
+    def plan(
         self,
         key: str,
         parameters: Mapping[str, str],
@@ -302,12 +303,14 @@ class PlannedJobRun:
             return CompletedAttempt(attempt(action, self.launcher.bundle))
 
     def _start_nested(self, task: Task) -> TaskAttempt:
-        if len(self.parents) >= _DEEPEST:
-            message = f"The task `{task.key}` is the {_DEEPEST + 1}th job within a job."
+        if len(self.parents) >= _MAX_NESTED_JOBS:
+            message = f"The task `{task.key}` is the {_MAX_NESTED_JOBS + 1}th job within a job."
             raise ConfigurationError("JOB_TOO_DEEP", message, next_step="Remove the cycle of run_job_task.")
         given = {str(name): str(value) for name, value in (task.spec.get("job_parameters") or {}).items()}
         run_id = str(uuid.uuid4().int % 10**15)
-        inner = self.launcher.job(self._job_of(task), given, run_id=run_id, parents=(*self.parents, task.key))
+        inner = self.launcher.plan(
+            self._job_of(task), given, run_id=run_id, parents=(*self.parents, task.key)
+        )
         inner.install()
         return NestedRun(inner.run_loop(time.monotonic()))
 

@@ -120,7 +120,7 @@ def run(
     folder = run_folder(settings.jobs, key, run_id)
     launcher = _launcher(bundle, settings, options, listeners)
     launcher.isolated_in = folder if options.isolated else None
-    planned = launcher.job(
+    planned = launcher.plan(
         key,
         {**(previous.parameters if previous else {}), **options.parameters},
         run_id=run_id,

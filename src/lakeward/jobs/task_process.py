@@ -128,10 +128,8 @@ class TaskFinished:
     end: AttemptResult
 
 
-LARGEST = 8 * 1024 * 1024
-
+_LOG_LIMIT = 8 * 1024 * 1024
 _TAIL = 16 * 1024
-
 _LINES = 20
 
 
@@ -142,7 +140,7 @@ class TaskLog:
     read are redacted, also across writes.
     """
 
-    def __init__(self, file: Path, show: Callable[[str], object], *, largest: int = LARGEST) -> None:
+    def __init__(self, file: Path, show: Callable[[str], object], *, largest: int = _LOG_LIMIT) -> None:
         from lakeward.dbutils import StreamRedactor, redactor
 
         file.parent.mkdir(parents=True, exist_ok=True)
