@@ -12,7 +12,7 @@ import lakeward
 from lakeward.jobs.attempts import attempt_error
 from lakeward.notebooks.cell_errors import explain_error
 from lakeward.pipelines.graph.error_location import with_source_location
-from lakeward.python_grammar import newer_python_hint, older_source, parse_quietly, python_needed
+from lakeward.python_grammar import newer_python_hint, older_source, own_compile, parse_quietly, python_needed
 
 NEWER = {
     "same quotes": """f"{a["b"]}" """,
@@ -71,7 +71,7 @@ def test_a_newer_f_string_is_replaced_in_place(text: str) -> None:
 def test_it_needs_python_3_12(text: str) -> None:
     source = f"x = ({text}, y)\n"
     with pytest.raises(SyntaxError) as raised:
-        ast.parse(source)
+        parse_quietly(source)
     assert python_needed(source, raised.value) == (3, 12)
     assert python_needed(source.encode(), raised.value) == (3, 12)
 
@@ -96,7 +96,7 @@ def test_no_file_of_lakeward_needs_a_newer_python() -> None:
 def syntax_error(file: Path, text: str) -> SyntaxError:
     file.write_text(text)
     with pytest.raises(SyntaxError) as raised:
-        compile(text, str(file), "exec")
+        own_compile(text, str(file), "exec")
     return raised.value
 
 

@@ -17,6 +17,9 @@ from dataclasses import dataclass
 
 Version = tuple[int, int]
 
+# Python's own: while code of users runs, `compile` reads f-strings of Python 3.12, too.
+own_compile = compile
+
 # What a version brought: its pattern in the line of the error, and the error of versions before it.
 _SYNTAX: tuple[tuple[Version, str, str], ...] = (
     ((3, 11), r"^\s*except\s*\*", ""),
@@ -29,35 +32,39 @@ _SYNTAX: tuple[tuple[Version, str, str], ...] = (
 
 _STRING = re.compile(r"(?P<prefix>[rRbBuUfFtT]{0,2})(?P<quote>'''|\"\"\"|'|\")")
 _CODE = re.compile(r"#[^\n]*|[rRbBuUfFtT]{0,2}(?:'''|\"\"\"|'|\")|\w+|[^\w]", re.DOTALL)
-_OPEN, _CLOSED = "([{", ")]}"
+OPEN, CLOSED = "([{", ")]}"
 
 
-class _UnfinishedError(Exception):
+class UnfinishedError(Exception):
     """A string or a replacement field has no end."""
 
 
 @dataclass
-class _Field:
-    """The text between the braces of a replacement field; `is_newer` if Python 3.11 cannot read it."""
+class Field:
+    """The text between the braces of a replacement field; `is_newer` if Python 3.11 cannot read it.
+
+    `quote` and `is_raw` are those of its f-string.
+    """
 
     begin: int
     end: int
     quote: str
+    is_raw: bool
     is_newer: bool
 
 
-def older_source(source: str) -> str | None:
+def older_source(source: str, name: str = "_") -> str | None:
     """Return the source with f-strings that Python 3.11 can read; None without one of Python 3.12.
 
-    Expressions that it cannot read are replaced by the name `_`. Lines, and columns outside of these
-    f-strings, stay.
+    Expressions that it cannot read are replaced by `name`. Lines stay, and outside of these f-strings the
+    columns, in bytes. `filling` returns what is behind a field that had line breaks.
 
     >>> older_source('''x = f"{d["a"]} {y}"''')
     'x = f"{_     } {y}"'
     """
     try:
-        newer = [each for each in _top_fields(source) if each.is_newer]
-    except _UnfinishedError:
+        newer = [each for each in top_fields(source) if each.is_newer]
+    except UnfinishedError:
         return None
     if not newer:
         return None
@@ -67,16 +74,25 @@ def older_source(source: str) -> str | None:
         parts.append(source[at : field.begin])
         at = field.end
         if len(field.quote) == 3:
-            blank = re.sub(r"[^\n]", " ", text)
-            parts.append("_" + (blank if blank.startswith("\n") else blank[1:]))
+            blank = re.sub(r"[^\n]", lambda found: " " * len(found[0].encode()), text)
+            parts.append(name + (blank if blank.startswith("\n") else blank[1:]))
         elif "\n" in text:
-            # Line breaks go behind the brace, where a backslash continues the string.
-            column = field.end - source.rfind("\n", 0, field.end)
-            parts.append("_}" + "\\\n" * text.count("\n") + " " * column)
+            parts.append(name + "}" + filling(source, field))
             at += 1
         else:
-            parts.append("_" + " " * (len(text) - 1))
+            parts.append(name + " " * (len(text.encode()) - 1))
     return "".join((*parts, source[at:]))
+
+
+def filling(source: str, field: Field) -> str:
+    """Return the text that keeps lines and columns behind a field with line breaks in a one-line string.
+
+    The line breaks go behind the brace, where a backslash continues the string.
+    """
+    breaks = source.count("\n", field.begin, field.end)
+    if len(field.quote) == 3 or not breaks:
+        return ""
+    return "\\\n" * breaks + " " * len(source[source.rfind("\n", 0, field.end) : field.end].encode())
 
 
 def python_needed(source: str | bytes, error: SyntaxError) -> Version | None:
@@ -118,7 +134,9 @@ def parse_quietly(source: str | bytes) -> ast.Module:
     """Parse Python without warnings about invalid escapes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(source)
+        tree = own_compile(source, "<unknown>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, ast.Module)
+    return tree
 
 
 def spelled(version: Version) -> str:
@@ -140,16 +158,16 @@ def _of_line(text: str, error: SyntaxError) -> Version | None:
     return None
 
 
-def _top_fields(text: str) -> Iterator[_Field]:
+def top_fields(text: str) -> Iterator[Field]:
     """Yield the fields of all f-strings of a file that are not inside of another f-string."""
     at = 0
     while at < len(text):
-        fields: list[_Field] = []
-        at = _token(text, at, fields)
+        fields: list[Field] = []
+        at = token_end(text, at, fields)
         yield from fields
 
 
-def _token(text: str, at: int, fields: list[_Field]) -> int:
+def token_end(text: str, at: int, fields: list[Field]) -> int:
     """Return the end of the token at `at`; add the fields of an f-string to `fields`."""
     found = _CODE.match(text, at)
     assert found is not None
@@ -165,15 +183,15 @@ def _token(text: str, at: int, fields: list[_Field]) -> int:
 def _plain(text: str, at: int, quote: str) -> int:
     while not text.startswith(quote, at):
         if at >= len(text) or (text[at] == "\n" and len(quote) == 1):
-            raise _UnfinishedError
+            raise UnfinishedError
         at += 2 if text[at] == "\\" else 1
     return at + len(quote)
 
 
-def _fstring(text: str, at: int, quote: str, is_raw: bool, fields: list[_Field]) -> int:
+def _fstring(text: str, at: int, quote: str, is_raw: bool, fields: list[Field]) -> int:
     while not text.startswith(quote, at):
         if at >= len(text) or (text[at] == "\n" and len(quote) == 1):
-            raise _UnfinishedError
+            raise UnfinishedError
         if text.startswith("\\N{", at) and not is_raw:
             at = text.find("}", at) + 1 or len(text)
         elif text[at] == "\\":
@@ -182,29 +200,29 @@ def _fstring(text: str, at: int, quote: str, is_raw: bool, fields: list[_Field])
         elif text[at : at + 2] in ("{{", "}}"):
             at += 2
         elif text[at] == "{":
-            at = _field(text, at + 1, quote, fields)
+            at = field_end(text, at + 1, quote, is_raw, fields)
         else:
             at += 1
     return at + len(quote)
 
 
-def _field(text: str, begin: int, quote: str, fields: list[_Field]) -> int:
+def field_end(text: str, begin: int, quote: str, is_raw: bool, fields: list[Field]) -> int:
     """Read a field whose text starts at `begin`; return the place behind its brace."""
-    at, depth, inner, has_comment = begin, 0, list[_Field](), False
+    at, depth, inner, has_comment = begin, 0, list[Field](), False
     while at < len(text):
         character = text[at]
         if depth == 0 and character in "}:":
             break
-        if character in _OPEN:
+        if character in OPEN:
             depth += 1
-        elif character in _CLOSED:
+        elif character in CLOSED:
             depth -= 1
         has_comment = has_comment or character == "#"
-        at = _token(text, at, inner)
+        at = token_end(text, at, inner)
     if text[at : at + 1] == ":":
-        at = _specification(text, at + 1, quote, inner)
+        at = _specification(text, at + 1, quote, is_raw, inner)
     if at >= len(text) or depth < 0:
-        raise _UnfinishedError
+        raise UnfinishedError
     content = text[begin:at]
     is_newer = (
         has_comment
@@ -213,14 +231,14 @@ def _field(text: str, begin: int, quote: str, fields: list[_Field]) -> int:
         or (len(quote) == 1 and "\n" in content)
         or any(each.is_newer for each in inner)
     )
-    fields.append(_Field(begin, at, quote, is_newer))
+    fields.append(Field(begin, at, quote, is_raw, is_newer))
     return at + 1
 
 
-def _specification(text: str, at: int, quote: str, inner: list[_Field]) -> int:
+def _specification(text: str, at: int, quote: str, is_raw: bool, inner: list[Field]) -> int:
     """Return the place of the brace behind a format specification."""
     while at < len(text) and text[at] != "}":
         if text.startswith(quote, at) or (text[at] == "\n" and len(quote) == 1):
-            raise _UnfinishedError
-        at = _field(text, at + 1, quote, inner) if text[at] == "{" else at + 1
+            raise UnfinishedError
+        at = field_end(text, at + 1, quote, is_raw, inner) if text[at] == "{" else at + 1
     return at

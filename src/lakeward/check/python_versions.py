@@ -32,10 +32,13 @@ def newer_grammar(unread: Iterable[Unread], profile: str) -> tuple[list[Finding]
         if each.python is None or each.python > runtime:
             rest.append(each)
             continue
+        if each.is_scanned:
+            # Its f-strings are compiled on this Python, too.
+            continue
         needed = spelled(each.python)
         cure = (
-            f"Run lakeward with Python {needed} or later, as runtime {profile} has; this is {spelled(here)}"
-            f"{'' if each.is_scanned else ', and the code of the file was not looked at'}."
+            f"Run lakeward with Python {needed} or later, as runtime {profile} has; this is {spelled(here)}, "
+            "and the code of the file was not looked at."
         )
         advice.append(Finding("differs", f"Python {needed} syntax", each.place, cure))
     return advice, rest

@@ -72,17 +72,18 @@ def check(
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)
     findings += missing_packages(uses, files, [*texts, *_requirements(uses)], chosen)
-    advice, unread = newer_grammar(unread, chosen)
+    advice, unreadable = newer_grammar(unread, chosen)
     findings += advice
-    for finding in advice:
-        read["notebook" if finding.place.file.endswith(".ipynb") else "python"] += 1
+    for each in unread:
+        if each not in unreadable:
+            read["notebook" if each.place.file.endswith(".ipynb") else "python"] += 1
     findings.sort(key=lambda finding: (finding.place, finding.construct))
     return Report(
         path=str(path),
         profile=chosen,
         files={kind: count for kind, count in sorted(read.items()) if count},
         findings=tuple(dict.fromkeys(findings)),
-        unread=tuple(unread),
+        unread=tuple(unreadable),
         seconds=clock() - began,
         base=_base(path),
     )

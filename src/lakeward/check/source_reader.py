@@ -11,8 +11,9 @@ from lakeward.check.files import LARGEST, SourceFile
 from lakeward.check.model import Place, Unread, Use
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
+from lakeward.newer_fstrings import parse_newer
 from lakeward.notebooks import Notebook, install_commands, parse, pip_commands
-from lakeward.python_grammar import Version, older_source, parse_quietly, python_needed
+from lakeward.python_grammar import Version, parse_quietly, python_needed
 from lakeward.quoting import use_statement
 
 
@@ -214,17 +215,17 @@ def _scan_python(source: str | bytes, line: int, scanner: Scanner) -> None:
     except SyntaxError as error:
         number = error.lineno or 0
         needed = python_needed(source, error)
-        older = _older_tree(source) if needed is not None else None
+        newer = _newer_tree(source) if needed is not None else None
         unreadable = Unreadable(
             f"Python cannot read it: {error.msg}",
             number and number + line - 1,
             error.offset or 0,
             needed,
-            older is not None,
+            newer is not None,
         )
-        if older is None:
+        if newer is None:
             raise unreadable from None
-        tree = older
+        tree = newer
     except (ValueError, RecursionError, MemoryError) as error:
         raise Unreadable(f"Python cannot read it: {error}") from None
     scanner.scan(ast.increment_lineno(tree, line - 1) if line > 1 else tree)
@@ -232,13 +233,13 @@ def _scan_python(source: str | bytes, line: int, scanner: Scanner) -> None:
         raise unreadable
 
 
-def _older_tree(source: str | bytes) -> ast.Module | None:
-    """Parse the source without the f-strings of Python 3.12; None if this Python still cannot read it."""
-    older = older_source(source.decode("utf-8", "replace") if isinstance(source, bytes) else source)
+def _newer_tree(source: str | bytes) -> ast.Module | None:
+    """Parse a source with f-strings of Python 3.12; None if this Python still cannot read it."""
     try:
-        return parse_quietly(older) if older is not None else None
+        tree = parse_newer(source.decode("utf-8", "replace") if isinstance(source, bytes) else source)
     except SyntaxError:
         return None
+    return tree if isinstance(tree, ast.Module) else None
 
 
 _READERS: dict[str, Callable[[bytes, Scanner], None]] = {

@@ -13,6 +13,7 @@ from types import MappingProxyType, ModuleType
 
 from lakeward.databricks_shims import ipython, ipython_display, workspace_url
 from lakeward.databricks_shims.modules import PACKAGES, SERVED
+from lakeward.newer_fstrings import read_newer, stop_reading_newer
 from lakeward.patching import (
     PatchSpec,
     call_after_import,
@@ -133,6 +134,7 @@ def install(*, also: Mapping[str, _Fill] = MappingProxyType({})) -> None:
         finder = _Finder(SERVED, {**empty, **also}, _AFTER)
         insert_entry(sys, "meta_path", finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)
         _finders.append(finder)
+        read_newer()
         for name, change in _AFTER.items():
             if name in sys.modules:
                 change(sys.modules[name])
@@ -157,6 +159,7 @@ def uninstall() -> None:
             finder = _finders.pop()
             remove_entry(finder)
             finder.forget()
+            stop_reading_newer()
             for name, restore in _RESTORE.items():
                 if name in sys.modules:
                     restore(sys.modules[name])

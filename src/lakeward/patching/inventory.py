@@ -31,6 +31,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.serverless_enforcement:declare_patches",
     "lakeward.session.daemon.acquisition:PATCHES",
     "lakeward.session.path_redirection.installation:declare_patches",
+    "lakeward.newer_fstrings:PATCHES",
     "lakeward.databricks_shims.display:PATCHES",
     "lakeward.databricks_shims.installing:PATCHES",
     "lakeward.databricks_shims.sdk:PATCHES",
