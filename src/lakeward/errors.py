@@ -63,7 +63,11 @@ class LakewardError(Exception):
     @property
     def text(self) -> str:
         """Message and next step, without the condition."""
-        return f"{self.message} {self.next_step}" if self.next_step else self.message
+        if not self.next_step:
+            return self.message
+        # Messages of the platform may lack the stop.
+        stop = "" if self.message.rstrip().endswith((".", "!", "?", ":", ";", ">", "`", "…", '"')) else "."
+        return f"{self.message}{stop} {self.next_step}"
 
 
 class ConfigurationError(LakewardError):

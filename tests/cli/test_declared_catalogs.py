@@ -75,6 +75,15 @@ def test_a_placeholder_is_not_a_catalog_to_declare(name: str) -> None:
     assert hint is not None and "is a placeholder" in hint and "CREATE SCHEMA" not in hint
 
 
+@pytest.mark.parametrize("name", ["system.serving", "`system`.`serving`", "samples.other"])
+def test_a_missing_schema_of_the_platform_is_not_created_by_a_statement(name: str) -> None:
+    text = f"[SCHEMA_NOT_FOUND] The schema {name} cannot be found."
+    hint = schema_hint(text)
+    assert hint is not None and "CREATE SCHEMA" not in hint
+    assert f"lakeward seed {name.replace('`', '')}.TABLE" in hint
+    assert schema_hint(f"{text}\n → {hint}") is None
+
+
 @pytest.mark.parametrize("declaration", DECLARATIONS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_declared_catalog_exists(

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from lakeward.cli.missing_inputs import folder_hint, package_hint
+from lakeward.dbutils.failures import JavaError
+from lakeward.error_formatting import describe_error
+from lakeward.errors import LakewardError
 from tests.cli.inside import Inside
+from tests.processes import outcome
+from tests.trees import write_files
 
 PLACES = ("/databricks-datasets/retail-org", "/mnt/raw", "/FileStore/tables", "/Volumes/main/raw/in.v2")
 SPELLINGS = ("{}", "dbfs:{}", "file:{}", "/dbfs{}", "{}/", "{}/in/part 1.csv", "dbfs:{}/a.csv")
@@ -108,3 +116,43 @@ def test_commands_print_both(inside: Inside) -> None:
     assert (ran.returncode, ran.stderr.count("`--mount /databricks-datasets/nyc=FOLDER`")) == (1, 1), (
         ran.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [("no key: k", "no key: k. Set it."), ("Gone.", "Gone. Set it."), ("Gone!", "Gone! Set it.")],
+)
+def test_the_next_step_begins_a_sentence(message: str, shown: str) -> None:
+    assert describe_error(LakewardError("A", message, next_step="Set it.")).message == shown
+    error = JavaError("o.get", "java.lang.IllegalArgumentException", message, next_step="Set it.")
+    assert describe_error(error).message == shown
+    assert error.java_exception.getMessage() == message
+
+
+FILES = {
+    "databricks.yml": """
+bundle: {name: shop}
+targets: {dev: {mode: development, default: true}}
+resources:
+  jobs:
+    j:
+      name: j
+      environments: [{environment_key: e, spec: {environment_version: "4"}}]
+      tasks:
+        - {task_key: n, notebook_task: {notebook_path: ./code.py}}
+        - {task_key: p, spark_python_task: {python_file: ./code.py}, environment_key: e}
+""",
+    "code.py": "# Databricks notebook source\nimport tools_without_package\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_every_command_that_runs_code_says_how_to_install_a_missing_module(tmp_path: Path) -> None:
+    write_files(tmp_path, FILES)
+    lakeward = [sys.executable, "-m", "lakeward"]
+    assert outcome([*lakeward, "bundle", "deploy"], cwd=tmp_path).returncode == 0
+    for command in (["notebook", "code.py"], ["run", "j"], ["bundle", "run", "j"]):
+        done = outcome([*lakeward, *command], cwd=tmp_path)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "If a package has the module `tools_without_package`: declare it" in done.stderr, command

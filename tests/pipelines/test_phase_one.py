@@ -108,6 +108,36 @@ def test_a_good_dry_run_writes_nothing_either(lab: Lab) -> None:
     assert (everything_below(lab.folder), everything_below(lab.settings.home)) == before
 
 
+STREAMS = {
+    "read_stream": "return spark.readStream.table('SRC.missing')",
+    "dp": "return dp.read_stream('missing')",
+    "sql": "return spark.sql('SELECT * FROM STREAM(SRC.missing)')",
+    "sql without brackets": "return spark.sql('select * from stream SRC.missing')",
+    "nested": "def rows(): return spark.readStream.table('SRC.missing')\n    return rows()",
+}
+BATCHES = {
+    "read": "return spark.read.table('SRC.missing')",
+    "sql": "return spark.sql('SELECT stream FROM SRC.missing')",
+}
+
+
+@pytest.mark.rule("SDP-1.3-R1")
+def test_a_table_that_fails_is_shown_with_the_kind_that_its_code_has(lab: Lab) -> None:
+    kinds = {"streaming_table": STREAMS, "materialized_view": BATCHES}
+    expected = {}
+    for kind, bodies in kinds.items():
+        for number, body in enumerate(bodies.values()):
+            name = f"{kind}_{number}"
+            expected[name] = kind
+            text = f"from pyspark import pipelines as dp\n@dp.table\ndef {name}():\n    {body}\n"
+            lab.file(f"{name}.py", text)
+    lab.file("a.sql", "CREATE STREAMING TABLE declared AS SELECT * FROM STREAM(SRC.missing)")
+    update = lab.run()
+    assert update.state == "FAILED"
+    found = {each.name: each.kind for each in update.datasets}
+    assert found == {**expected, "declared": "streaming_table"}
+
+
 def test_the_pipelines_schema_is_made_by_an_update_and_not_by_a_dry_run(lab: Lab) -> None:
     lab.spark.sql(f"DROP SCHEMA main.{lab.schema}")
     lab.file("a.py", "import dlt\n@dlt.table\ndef a(): return spark.range(3)")

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakeward.session import ANSI_CONDITIONS, DEFAULT_PROFILE, Settings, ansi_hint, condition_of
+from lakeward.session import (
+    ANSI_CONDITIONS,
+    DEFAULT_PROFILE,
+    Settings,
+    ansi_hint,
+    condition_of,
+    removed_function_hint,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,3 +67,14 @@ def test_a_chosen_runtime_or_mode_has_no_hint(tmp_path: Path) -> None:
     assert ansi_hint(TEXT, Settings.here(tmp_path, environ={}, conf=conf)) is None
     (tmp_path / "pyproject.toml").write_text(f'[tool.lakeward]\nruntime = "{DEFAULT_PROFILE}"\n')
     assert ansi_hint(TEXT, Settings.here(tmp_path, environ={})) is None
+
+
+@pytest.mark.parametrize("runtime", [None, "serverless", "17.3", "18.3"])
+def test_a_removed_function_names_the_runtime_and_one_that_has_it(
+    runtime: str | None, tmp_path: Path
+) -> None:
+    text = "[UC_COMMAND_NOT_SUPPORTED] The command(s): input_file_name are not supported in Unity Catalog."
+    hint = removed_function_hint(text, Settings.here(tmp_path, environ={}, profile=runtime)) or ""
+    assert (runtime or DEFAULT_PROFILE) in hint
+    assert "--runtime 16.4" in hint and ("default" in hint) == (runtime is None)
+    assert removed_function_hint("input_file_name", Settings.here(tmp_path, environ={})) is None

@@ -124,6 +124,8 @@ def test_exactly_the_named_tables_are_refreshed(pipeline: TestPipeline, test_spa
         "Carol",
     ]
     assert not test_spark.catalog.tableExists("acme.crm.counts")
+    assert {name: flow.records_written for name, flow in status.flow_info.items()}["acme.crm.users"] == 2
+    assert (status.is_success, status.error_class, status.error_message) == (True, None, None)
     events = test_spark.table(status.event_log_table_name)
     counted = "details:flow_progress.data_quality.dropped_records"
     assert events.where(f"{counted} IS NOT NULL").selectExpr(f"int({counted})").collect() == [(1,)]

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.cli.missing_inputs import hints_of
 from lakeward.cli.output_streams import Streams, redirect_output
 from lakeward.cli.progress_display import Board, Watcher, watching
 from lakeward.cli.stream_watch import watching_streams
@@ -106,20 +107,9 @@ def show_report(write: Callable[[], Path | None], streams: Streams) -> None:
 
 
 def show_hint(text: str, settings: Settings, streams: Streams) -> None:
-    """Print on stderr what explains an error in `text`: the runtime that was used, what is missing here."""
-    from lakeward.cli.missing_inputs import folder_hint, package_hint, schema_inference_hint
-    from lakeward.session import ansi_hint, catalog_hint, schema_hint
-
-    for hint in (
-        ansi_hint(text, settings),
-        catalog_hint(text),
-        schema_hint(text),
-        schema_inference_hint(text),
-        package_hint(text, settings.profile),
-        folder_hint(text, [prefix for prefix, _ in settings.mounts]),
-    ):
-        if hint is not None:
-            streams.to_stderr(f"  → {hint}\n")
+    """Print on stderr what explains an error in `text`."""
+    for hint in hints_of(text, settings):
+        streams.to_stderr(f"  → {hint}\n")
 
 
 def errors_of(result: Update | JobRun) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 import click
 
 from lakeward.cli.formatting import plain
+from lakeward.cli.missing_inputs import hints_of
 from lakeward.cli.options import bundle_options, local_option, mappings_option, names_option, output_option
 from lakeward.errors import JobError, UsageError
 
@@ -136,6 +137,9 @@ def run(
             done = run_pipeline(api, identifier, quiet=quiet)
     if quiet:
         show(done)
+    errors = [each["error"] for each in done.get("tasks", ()) if each["error"]] + done.get("errors", [])
+    for hint in hints_of("\n".join(errors), settings):
+        print(plain(f"  → {hint}"), file=sys.stderr)
     return 0 if done["state"] == "COMPLETED" else 1
 
 

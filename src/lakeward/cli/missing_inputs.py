@@ -1,9 +1,13 @@
-"""How code gets the packages and the files that an error does not find."""
+"""What explains an error: the runtime that was used, and how code gets what an error does not find."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
 
 _MODULE = re.compile(r"No module named '(?P<name>[\w.]+)'")
 # They are of the platform, of Spark or of lakeward: no package brings them.
@@ -18,6 +22,22 @@ _CLOUD_FOLDER = re.compile(
     r"(?<![\w.:/-])(?:dbfs:|file:|/dbfs)?"
     rf"(?P<prefix>/(?:databricks-datasets|mnt|FileStore){_NAME}|/Volumes(?:{_NAME}){{3}})"
 )
+
+
+def hints_of(text: str, settings: Settings) -> list[str]:
+    """Return what explains an error in `text`, for every command that runs code of users."""
+    from lakeward.session import ansi_hint, catalog_hint, removed_function_hint, schema_hint
+
+    hints = (
+        ansi_hint(text, settings),
+        removed_function_hint(text, settings),
+        catalog_hint(text),
+        schema_hint(text),
+        schema_inference_hint(text),
+        package_hint(text, settings.profile),
+        folder_hint(text, [prefix for prefix, _ in settings.mounts]),
+    )
+    return [hint for hint in hints if hint is not None]
 
 
 def schema_inference_hint(text: str) -> str | None:

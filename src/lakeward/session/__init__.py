@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         session,
         set_default_settings,
     )
-    from lakeward.session.ansi import ANSI_CONDITIONS, ansi_hint
+    from lakeward.session.ansi import ANSI_CONDITIONS, ansi_hint, removed_function_hint
     from lakeward.session.cache import cache_dir, ensure_dir, not_writable
     from lakeward.session.configuration.session_conf import cores
     from lakeward.session.configuration.spark_packages import CONNECTORS

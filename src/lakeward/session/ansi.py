@@ -1,4 +1,4 @@
-"""Detect errors caused by ANSI mode and suggest a runtime without it."""
+"""Errors that a runtime causes, and the runtime without them: ANSI mode, functions that were removed."""
 
 from __future__ import annotations
 
@@ -43,6 +43,20 @@ def ansi_hint(text: str, settings: Settings) -> str | None:
         f"ANSI mode can cause this error. It is on in runtime {runtime.name}, the default where no runtime "
         f"is chosen. For code of runtime {without} or older: --runtime {without}, LAKEWARD_PROFILE={without} "
         f'or runtime = "{without}" under [tool.lakeward] in pyproject.toml.'
+    )
+
+
+def removed_function_hint(text: str, settings: Settings) -> str | None:
+    """Return a hint at an older runtime for an error of `input_file_name()`; None for others."""
+    runtime = known(settings.profile)
+    if runtime is None or "The command(s): input_file_name are not supported" not in text:
+        return None
+    older = next(name for name, each in PROFILES.items() if each.has_input_file_name)
+    default = "" if settings.runtime_chosen else ", the default where no runtime is chosen,"
+    return (
+        f"Runtime {runtime.name}{default} has no input_file_name() in any catalog: 17.3 removed it. For "
+        f"code of older runtimes: --runtime {older}, LAKEWARD_PROFILE={older} or "
+        f'runtime = "{older}" under [tool.lakeward] in pyproject.toml.'
     )
 
 

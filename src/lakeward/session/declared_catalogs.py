@@ -94,10 +94,15 @@ def missing_schema(text: str) -> str | None:
 def schema_hint(text: str) -> str | None:
     """Return the remedy for an error about a missing schema; None for others."""
     name = missing_schema(text)
-    if name is None or "CREATE SCHEMA" in text:
+    if name is None or "CREATE SCHEMA" in text or "lakeward seed" in text:
         return None
     if is_placeholder(name):
         return f"{name} is a placeholder, which nothing has replaced by the name of a schema."
+    if name.partition(".")[0].strip("`").lower() in PROVIDED_CATALOGS:
+        return (
+            f"The platform fills {name}, and no statement creates it there. Its first table creates it here: "
+            f"`lakeward seed {name}.TABLE --from FILE`."
+        )
     return (
         f"If {name} is a schema of your workspace: lakeward sql -e 'CREATE SCHEMA {name}' creates it, "
         "with the target (-t) of this command."

@@ -31,20 +31,35 @@ if TYPE_CHECKING:
     from lakeward.pipelines import DatasetResult, Update
     from lakeward.session import Settings
 
+Namespace = tuple[str, str]
 _CREATIONS = 20  # more catalogs and schemas than one statement names
 _STORAGE = ".pipelines"  # of checkpoints, in the warehouse of a test
 
 
 @dataclass(frozen=True)
+class FlowInfo:
+    """The result of one table: what `TestRunStatus.flow_info` has of it."""
+
+    name: str
+    records_written: int | None
+    dataset: DatasetResult
+
+
+@dataclass(frozen=True)
 class TestRunStatus:
-    """What `TestPipeline.run` returns: an update that has completed."""
+    """What `TestPipeline.run` returns: an update that has completed.
+
+    `flow_info` has the full names of the tables as keys.
+    """
 
     __test__ = False
 
     update_id: str
     event_log_table_name: str
-    flow_info: dict[str, DatasetResult]
+    flow_info: dict[str, FlowInfo]
     is_success: bool = True
+    error_class: str | None = None
+    error_message: str | None = None
 
 
 class TestPipeline:
@@ -72,7 +87,7 @@ class TestPipeline:
 
         root = find_root(self._file.parent)
         name = f"event_log_{uuid.uuid4().hex[:8]}"
-        update, event_log = (
+        update, namespace = (
             _update_of_sources(spark, self._file, sorted(tables), name)
             if root is None
             else _update_of_bundle(root, self._file, sorted(tables), name)
@@ -83,7 +98,17 @@ class TestPipeline:
             advice = "Tables that the refreshed ones read are created by the test, or named in run() as well."
             is_missing = "[TABLE_OR_VIEW_NOT_FOUND]" in text
             raise PipelineError("UPDATE_FAILED", text, next_step=advice if is_missing else None)
-        return TestRunStatus(update.update_id, event_log, {each.name: each for each in update.datasets})
+        flows = {
+            _full_name(each, namespace): FlowInfo(each.name, each.rows_written, each)
+            for each in update.datasets
+            if each.kind not in ("view", "sink")
+        }
+        return TestRunStatus(update.update_id, quote_name([*namespace, name]), flows)
+
+
+def _full_name(dataset: DatasetResult, namespace: Namespace) -> str:
+    parts = dataset.name.replace("`", "").split(".")
+    return ".".join([*namespace[: max(0, 3 - len(parts))], *parts])
 
 
 def _settings() -> Settings:
@@ -95,8 +120,8 @@ def _settings() -> Settings:
     return settings
 
 
-def _update_of_bundle(root: Path, file: Path, tables: list[str], event_log: str) -> tuple[Update, str]:
-    """Run the update of the pipeline of `file` and return it with the full name of its event log."""
+def _update_of_bundle(root: Path, file: Path, tables: list[str], event_log: str) -> tuple[Update, Namespace]:
+    """Run the update of the pipeline of `file` and return it with its catalog and schema."""
     from lakeward.bundle import load
     from lakeward.jobs import PipelineSelection, run_pipeline
 
@@ -104,40 +129,39 @@ def _update_of_bundle(root: Path, file: Path, tables: list[str], event_log: str)
     key = pipeline_of(bundle, file)
     pipeline = bundle.pipeline(key)
     schema = pipeline.get("schema") or pipeline.get("target") or settings.schema
-    log = quote_name([str(pipeline.get("catalog") or settings.catalog), str(schema), event_log])
+    namespace = str(pipeline.get("catalog") or settings.catalog), str(schema)
     update = run_pipeline(
         bundle,
         key,
         settings=settings,
         selection=PipelineSelection(refresh=tuple(tables), only_selected=bool(tables)),
         storage=settings.warehouse / _STORAGE / key,
-        event_log=log,
+        event_log=quote_name([*namespace, event_log]),
     )
-    return update, log
+    return update, namespace
 
 
 def _update_of_sources(
     spark: SparkSession, file: Path, tables: list[str], event_log: str
-) -> tuple[Update, str]:
+) -> tuple[Update, Namespace]:
     """Run the update of the sources around `file`; the names of `tables` have catalog and schema."""
     from lakeward.pipelines import UpdateOptions, run
     from lakeward.session import ensure_schema
 
     settings, folder = _settings(), sources_around(file)
     parts = next((name.replace("`", "").split(".") for name in tables if name.count(".") == 2), None)
-    catalog, schema = parts[:2] if parts else (settings.catalog, settings.schema)
+    catalog, schema = (parts[0], parts[1]) if parts else (settings.catalog, settings.schema)
     ensure_schema(spark, catalog, schema)
-    log = quote_name([catalog, schema, event_log])
     options = UpdateOptions(
         catalog=catalog,
         schema=schema,
         root=folder,
         storage=settings.warehouse / _STORAGE / "sources",
-        event_log=log,
+        event_log=quote_name([catalog, schema, event_log]),
         refresh=tables,
         only_selected=bool(tables),
     )
-    return run(source_files(folder), options, session=spark, settings=settings), log
+    return run(source_files(folder), options, session=spark, settings=settings), (catalog, schema)
 
 
 def pipeline_of(bundle: Bundle, file: Path) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from types import CodeType
 from typing import Any, Literal
 
 from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset, ResolvedGraph
@@ -12,6 +15,8 @@ from lakeward.pipelines.graph.expectations import CountedExpectations, Expectati
 
 DatasetState = Literal["COMPLETED", "FAILED", "SKIPPED", "EXCLUDED"]
 UpdateState = Literal["COMPLETED", "FAILED", "CANCELED"]
+_STREAM_READERS = frozenset(("readStream", "read_stream"))
+_STREAM_IN_SQL = re.compile(r"\bFROM\s+STREAM\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -155,11 +160,32 @@ def unreached_result(dataset: Dataset, resolved_graph: ResolvedGraph, *, dry_run
     """Return the result of a dataset that was not executed; one resolved in a dry run is COMPLETED."""
     resolved = resolved_graph.datasets.get(dataset.key)
     errors = resolved_graph.errors.get(dataset.key)
-    declared: dict[str, DatasetKind] = {"view": "view", "streaming_table": "streaming_table", "sink": "sink"}
-    kind = resolved.kind if resolved else declared.get(dataset.dataset_type, "materialized_view")
+    kind = resolved.kind if resolved else _expected_kind(dataset)
     state: DatasetState = "FAILED" if errors else "COMPLETED" if resolved and dry_run else "SKIPPED"
     error = "\n".join(map(str, errors)) if errors else None
     return DatasetResult(dataset.name, kind, state, None, None, (), error, 0.0)
+
+
+def _expected_kind(dataset: Dataset) -> DatasetKind:
+    """Return the kind of a dataset whose query is unknown; the functions of a `table` show it."""
+    if dataset.dataset_type != "table":
+        return dataset.dataset_type
+    is_stream = any(_reads_stream(inspect.unwrap(flow.function)) for flow in dataset.flows)
+    return "streaming_table" if is_stream else "materialized_view"
+
+
+def _reads_stream(function: Callable[[], Any]) -> bool:
+    """Return whether a function calls `readStream` or has SQL that reads a stream."""
+    codes: list[object] = [getattr(function, "__code__", None)]
+    for code in codes:
+        if isinstance(code, str):
+            if _STREAM_IN_SQL.search(code):
+                return True
+        elif isinstance(code, CodeType):
+            if not _STREAM_READERS.isdisjoint(code.co_names):
+                return True
+            codes += code.co_consts
+    return False
 
 
 def view_result(resolved: ResolvedDataset, flow_results: Iterable[FlowResult], ran: bool) -> DatasetResult:

@@ -50,7 +50,8 @@ class Profile:
         return f"{self.name}.x-scala2.{13 if self._major >= _ANSI_SINCE else 12}"
 
     @property
-    def _has_input_file_name(self) -> bool:
+    def has_input_file_name(self) -> bool:
+        """Return whether SQL has the function `input_file_name`."""
         if self.name == "serverless":
             return False
         major, _, minor = self.name.partition(".")
@@ -71,7 +72,7 @@ class Profile:
             "spark.sql.ansi.enabled": str(self.ansi).lower(),
             "spark.sql.session.timeZone": "Etc/UTC",
             "spark.sql.streaming.stateStore.commitValidation.enabled": str(checked).lower(),
-            "spark.sql.lakeward.inputFileName": "" if self._has_input_file_name else "removed",
+            "spark.sql.lakeward.inputFileName": "" if self.has_input_file_name else "removed",
         }
         if not self._is_since(_SPARK_4_SINCE):
             conf |= _SPARK_3
