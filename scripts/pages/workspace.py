@@ -170,8 +170,9 @@ triggers.
 ## SQL statements
 
 - They run on the warehouse `1a6e3a4d00000001`, which always exists, or on one that a client created; its size
-  is stored without effect. All warehouses share a process, which the first statement starts and which ends
-  after ten idle minutes. Up to ten statements run concurrently; further ones are PENDING.
+  is stored without effect. Ids that have the form of the platform's (16 hexadecimal digits) need not exist.
+  All warehouses share a process, which the first statement starts and which ends after ten idle minutes. Up
+  to ten statements run concurrently; further ones are PENDING.
 - Each statement has its own session: catalog, schema, settings, temporary views and variables end with it.
 - `cancel` affects one statement. A statement that Spark does not stop within ten seconds ends the process
   once the other statements have ended.

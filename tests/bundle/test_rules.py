@@ -146,7 +146,7 @@ OUTSIDE_JOBS = [
     ("repeated-key", {"rest": "targets: {dev: {mode: production, mode: development}}\n"}),
     ("unknown-field", {"rest": "resorces: {jobs: {}}\n"}),
     ("field-type", {"pipeline": PIPELINE.replace("serverless: true", "serverless: true, clusters: no")}),
-    ("not-deployed", {"rest": "targets: {dev: {resources: {alerts: {a: {display_name: a}}}}}\n"}),
+    ("not-deployed", {"rest": "targets: {dev: {resources: {genie_spaces: {a: {title: a}}}}}\n"}),
     ("not-built", {"rest": "targets: {dev: {artifacts: {jar: {build: make, files: [{source: a.jar}]}}}}\n"}),
     (
         "not-installed",

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from lakeward.jobs import alert_state
 from lakeward.workspace.identifiers import WAREHOUSE_ID
-from lakeward.workspace.warehouse.alert_state import alert_state
 from tests.workspace.server import running
 
 sdk = pytest.importorskip("databricks.sdk")

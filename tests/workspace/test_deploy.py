@@ -293,6 +293,60 @@ targets: {dev: {}}
         assert ask("/api/2.0/lakeview/dashboards").get("dashboards", []) == []
 
 
+ALERT = """\
+bundle: {name: story}
+resources:
+  alerts:
+    a:
+      display_name: late
+      warehouse_id: 0123456789abcdef
+      query_text: SELECT 7 AS n
+      evaluation: {source: {name: n}, comparison_operator: EQUAL, threshold: {value: {double_value: 7}}}
+      schedule: {quartz_cron_schedule: "0 0 8 * * ?", timezone_id: UTC}
+      permissions: [{level: CAN_RUN, group_name: g}]
+  dashboards:
+    d:
+      display_name: sales
+      serialized_dashboard:
+        datasets: [{name: x, query: "SELECT 1 AS one"}]
+        pages: [{name: p, layout: [{widget: {queries: [{query: {datasetName: x}}]}}]}]
+  jobs:
+    j:
+      name: j
+      tasks:
+        - {task_key: a, alert_task: {alert_id: "${resources.alerts.a.id}", warehouse_id: 0123456789abcdef}}
+        - {task_key: d, dashboard_task: {dashboard_id: "${resources.dashboards.d.id}"}}
+targets: {dev: {}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_an_alert_is_deployed_changed_evaluated_by_a_task_and_removed(tmp_path: Path) -> None:
+    write_files(tmp_path, {"databricks.yml": ALERT})
+    with served(tmp_path) as ask:
+        for expected in ("created alerts.a", "0 resources changed"):
+            done = bundle(tmp_path, "deploy")
+            assert done.returncode == 0, done.stderr
+            assert "not deployed" not in done.stderr
+            assert expected in done.stdout
+        (found,) = ask("/api/2.0/alerts")["alerts"]
+        assert found["parent_path"].endswith("/.bundle/story/dev/resources")
+        acl = ask(f"/api/2.0/permissions/alertsv2/{found['id']}")["access_control_list"]
+        assert "g" in {each.get("group_name") for each in acl}
+        write_files(tmp_path, {"databricks.yml": ALERT.replace("display_name: late", "display_name: later")})
+        assert "updated alerts.a" in bundle(tmp_path, "deploy").stdout
+        assert ask(f"/api/2.0/alerts/{found['id']}")["display_name"] == "later"
+        assert bundle(tmp_path, "run", "j").returncode == 0
+        (run,) = ask("/api/2.2/jobs/runs/list?expand_tasks=true")["runs"]
+        ids = {task["task_key"]: task["run_id"] for task in run["tasks"]}
+        output = ask(f"/api/2.2/jobs/runs/get-output?run_id={ids['a']}")
+        assert output["alert_output"] == {"alert_state": "TRIGGERED"}
+        assert "x: refreshed" in ask(f"/api/2.2/jobs/runs/get-output?run_id={ids['d']}")["logs"]
+        assert bundle(tmp_path, "destroy", "--auto-approve").returncode == 0
+        assert ask("/api/2.0/alerts").get("alerts", []) == []
+
+
 @pytest.mark.slow
 def test_a_dashboard_in_yaml_is_renamed_and_created_again_after_its_trash(tmp_path: Path) -> None:
     text = """\

@@ -148,3 +148,15 @@ def test_statements_start_a_warehouse_and_end_with_it(tmp_path: Path) -> None:
     warehouses.stop(call(key))
     assert engine.canceled == engine.submitted[:1]
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "is_known"), [("0123456789abcdef", True), ("1a6e3a4d0000ffff", False), ("w", False)]
+)
+def test_a_warehouse_of_the_platform_need_not_exist_here(client: Any, key: str, is_known: bool) -> None:
+    """Bundles and code name the warehouses of the workspace that they are deployed to."""
+    if is_known:
+        assert client.statement_execution.execute_statement("SELECT 1", key, wait_timeout="0s").statement_id
+    else:
+        with pytest.raises(sdk.errors.NotFound, match=f"SQL warehouse {key} does not exist"):
+            client.statement_execution.execute_statement("SELECT 1", key)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.deployment import (
         Api,
         Deployed,
+        definition_of,
         deploy,
         deployed_id,
         destroy,
@@ -62,6 +63,7 @@ __all__ = [
     "build",
     "connector_of",
     "defines_jobs",
+    "definition_of",
     "deploy",
     "deployed_id",
     "destroy",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
+    from lakeward.jobs.alert_condition import ALERT_ERROR, ALERT_UNKNOWN, alert_state
     from lakeward.jobs.concurrency import free_memory
     from lakeward.jobs.dbt_artifacts import artifacts_file
     from lakeward.jobs.definition import library_lines, tasks_of
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from lakeward.jobs.wheels import build_wheels
 
 __all__ = [
+    "ALERT_ERROR",
+    "ALERT_UNKNOWN",
     "COMPOSITES",
     "KINDS",
     "REFUSED",
@@ -37,6 +40,7 @@ __all__ = [
     "RunTrigger",
     "TaskProgress",
     "TaskResult",
+    "alert_state",
     "artifacts_file",
     "build_wheels",
     "can_repair",

@@ -9,9 +9,11 @@ from typing import Any, Literal
 from lakeward.errors import ConfigurationError
 from lakeward.suggestions import unknown_name_hint
 
-# Keys of task values that `dbutils.jobs.taskValues` cannot set: a notebook's exit value, the rows of a query.
+# Keys of task values that `dbutils.jobs.taskValues` cannot set: a notebook's exit value, the rows of a query,
+# the state of an alert.
 NOTEBOOK_EXIT = "\0exit"
 SQL_OUTPUT = "\0output"
+ALERT_OUTPUT = "\0alert"
 
 
 ALL_SUCCESS = "ALL_SUCCESS"

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.definition import NOTEBOOK_EXIT, SQL_OUTPUT, Task
+from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT, SQL_OUTPUT, Task
 from lakeward.jobs.run_loop import TaskState
 from lakeward.suggestions import unknown_name_hint
 
@@ -130,6 +130,8 @@ def task_value_references(values: Mapping[tuple[str, str], str]) -> dict[str, st
             known[f"tasks.{task}.output.rows"] = text
             first, row = value[0] if value else {}, f"tasks.{task}.output.first_row"
             known |= {f"{row}.{column}": _text(each) for column, each in first.items()}
+        elif name == ALERT_OUTPUT:
+            known[f"tasks.{task}.output.alert_state"] = value
         elif name != NOTEBOOK_EXIT:
             known[f"tasks.{task}.values.{name}"] = _text(value)
     return known

@@ -392,7 +392,7 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class JobRun:
-    """A finished run of a job; `exit_values` are the exit values of its notebooks, by task."""
+    """A finished run of a job; `exit_values` are those of notebooks and the states of alerts, by task."""
 
     run_id: str
     state: Literal["COMPLETED", "FAILED", "CANCELED"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle
 from lakeward.jobs.concurrency import FileSemaphore, RunSemaphore, max_parallel_tasks, run_lock
-from lakeward.jobs.definition import NOTEBOOK_EXIT, Task
+from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT, Task
 from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
 from lakeward.jobs.job_run import TaskLauncher
 from lakeward.jobs.pipelines import ensure_schemas_and_volumes
@@ -152,7 +152,9 @@ def run(
         loop = planned.run_loop(time.monotonic(), None if options.selection.dry_run else record)
         _execute(loop)
     exits = {
-        task: str(json.loads(text)) for (task, name), text in planned.values.items() if name == NOTEBOOK_EXIT
+        task: str(json.loads(text))
+        for (task, name), text in planned.values.items()
+        if name in (NOTEBOOK_EXIT, ALERT_OUTPUT)
     }
     result = JobRun(run_id, loop.state.result, loop.results(), time.monotonic() - begin, exits)
     if not options.selection.dry_run:

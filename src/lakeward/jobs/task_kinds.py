@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.tasks import dbt, notebook, pipeline, sql, user_code
+from lakeward.jobs.tasks import alert, dashboard, dbt, notebook, pipeline, sql, user_code
 from lakeward.jobs.tasks.user_code import Action, Context, Prepare
 from lakeward.streaming import watching
 from lakeward.suggestions import unknown_name_hint
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from lakeward.pipelines import Update
 
 KINDS: Mapping[str, Prepare] = {
+    "alert_task": alert.prepare,
+    "dashboard_task": dashboard.prepare,
     "dbt_task": dbt.prepare,
     "notebook_task": notebook.prepare,
     "pipeline_task": pipeline.prepare,
@@ -30,12 +32,10 @@ COMPOSITES = ("condition_task", "for_each_task", "run_job_task")
 """Task types that the run itself executes: conditions, loops and nested jobs."""
 
 REFUSED: Mapping[str, str] = {
-    "alert_task": "It evaluates an alert, which only a workspace has.",
     "dbt_cloud_task": "It starts a job of dbt Cloud.",
     "dbt_platform_task": "It starts a job of the dbt platform.",
     "gen_ai_compute_task": "It needs GPUs of the platform.",
     "clean_rooms_notebook_task": "It needs a clean room, which only a workspace has.",
-    "dashboard_task": "It refreshes a dashboard, which only a workspace has.",
     "power_bi_task": "It refreshes a model of Power BI.",
     "spark_jar_task": "Its JAR is written against Databricks' own Spark.",
     "spark_submit_task": "The platform itself refuses it on serverless compute.",

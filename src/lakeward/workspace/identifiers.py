@@ -3,4 +3,6 @@
 from __future__ import annotations
 
 LOCAL_CLUSTER = "lakeward-local"
-WAREHOUSE_ID = "1a6e3a4d00000001"
+WAREHOUSE_PREFIX = "1a6e3a4d"
+"""The first digits of the ids of SQL warehouses that exist, or existed, in local workspaces."""
+WAREHOUSE_ID = f"{WAREHOUSE_PREFIX}00000001"

@@ -49,7 +49,9 @@ RESOURCE_KINDS: dict[str, ResourceKind] = {
             ("url", "volume_id", "owner", "metastore_id", "storage_location"),
         ),
         ResourceKind("secret_scopes", "Secret scopes", True, ("name",), (), ("backend_type",)),
-        ResourceKind("alerts", "Alerts", computed=("url", "owner_user_name", "create_time", "update_time")),
+        ResourceKind(
+            *("alerts", "Alerts", True, (), ()), ("url", "owner_user_name", "create_time", "update_time")
+        ),
         ResourceKind(
             *("apps", "Apps", False, (), ()),
             (

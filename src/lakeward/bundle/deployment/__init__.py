@@ -1,7 +1,16 @@
 """Deploying a bundle to a workspace, over whatever speaks its REST API: an `Api`."""
 
 from lakeward.bundle.deployment.deploy import Deployed, deploy, deployed_id, destroy, stored_ids
-from lakeward.bundle.deployment.payloads import undeployed_bodies
+from lakeward.bundle.deployment.payloads import definition_of, undeployed_bodies
 from lakeward.bundle.deployment.resource_api import Api
 
-__all__ = ["Api", "Deployed", "deploy", "deployed_id", "destroy", "stored_ids", "undeployed_bodies"]
+__all__ = [
+    "Api",
+    "Deployed",
+    "definition_of",
+    "deploy",
+    "deployed_id",
+    "destroy",
+    "stored_ids",
+    "undeployed_bodies",
+]

@@ -78,7 +78,7 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
             protected = (resource.get("lifecycle") or {}).get("prevent_destroy") is True
             state["resources"][name] = {"id": identifier, "digest": digest, "protected": protected}
             _save(bundle, api, state)
-            if kind.name in ("dashboards", "jobs", "pipelines"):
+            if kind.name in ("alerts", "dashboards", "jobs", "pipelines"):
                 ids[str(bundle.id_of(kind.name, key))] = (
                     int(identifier) if identifier.isdecimal() else identifier
                 )
@@ -221,6 +221,8 @@ def _create_catalogs(bundle: Bundle, api: Api) -> None:
             api.ask("POST", "/api/2.1/unity-catalog/catalogs", {"name": name})
 
 
+# The names of kinds in the permissions API, where they differ.
+_PERMITTED = {"alerts": "alertsv2"}
 _GRANTED = {"catalogs": "catalog", "schemas": "schema", "volumes": "volume"}
 
 
@@ -233,8 +235,8 @@ def permit(api: Api, kind: str, identifier: str, resource: Mapping[str, Any], us
         if kind == "secret_scopes":
             _share(api, identifier, resource["permissions"], user)
         else:
-            owner = "CAN_MANAGE" if kind == "dashboards" else "IS_OWNER"
-            path = f"/api/2.0/permissions/{kind}/{identifier}"
+            owner = "CAN_MANAGE" if kind in ("alerts", "dashboards") else "IS_OWNER"
+            path = f"/api/2.0/permissions/{_PERMITTED.get(kind, kind)}/{identifier}"
             _list(api, path, resource["permissions"], {"user_name": user, "permission_level": owner})
 
 

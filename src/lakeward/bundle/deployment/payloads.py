@@ -84,7 +84,7 @@ def body_of(kind: str, resource: Mapping[str, Any], places: Places) -> dict[str,
     settings = {name: value for name, value in resource.items() if name not in _OURS}
     shape = _SHAPES.get(kind)
     body = shape(settings, places) if shape is not None else settings
-    if resource.get("run_as") and kind in ("jobs", "pipelines"):
+    if resource.get("run_as") and kind in ("alerts", "jobs", "pipelines"):
         body["run_as"] = resource["run_as"]
     return body
 
@@ -103,6 +103,17 @@ def undeployed_bodies(bundle: Bundle) -> dict[str, dict[str, Any]]:
         }
         for kind, resources in kinds.items()
     }
+
+
+def definition_of(bundle: Bundle, kind: str, key: str) -> dict[str, Any]:
+    """Return the settings of an alert or a dashboard, with those of its file.
+
+    Raises BundleError(FILE_UNREADABLE, ALERT_FILE_INVALID).
+    """
+    resource = bundle.resources(kind)[key]
+    if "workspace" not in bundle.config:
+        return dict(resource)  # of a run in a workspace: it was deployed
+    return body_of(kind, resource, Places(bundle, {}))
 
 
 def identified(value: Any, ids: Mapping[str, int | str]) -> Any:
@@ -196,11 +207,60 @@ def _dashboard(settings: dict[str, Any], places: Places) -> dict[str, Any]:
     draft = settings.get("serialized_dashboard")
     if draft is None and settings.get("file_path"):
         draft = places.content(str(settings["file_path"]))
-    kept = ("display_name", "warehouse_id", "embed_credentials")
+    kept = ("display_name", "warehouse_id", "embed_credentials", "dataset_catalog", "dataset_schema")
     return {
         **{name: settings[name] for name in kept if name in settings},
         "parent_path": settings.get("parent_path") or places.resources,
         **({} if draft is None else {"serialized_dashboard": _text(draft)}),
+    }
+
+
+# As the Databricks CLI: the rest comes from the file.
+_WITH_FILE = ("display_name", "warehouse_id", "file_path", "permissions", "lifecycle")
+_OF_FILE = (
+    "custom_summary",
+    "schedule",
+    "evaluation",
+    "run_as",
+    "run_as_user_name",
+    "parent_path",
+    "parameters",
+)
+_REFERENCE = re.compile(r"\$\{[a-zA-Z][\w.\[\]-]*\}")
+
+
+def _alert(settings: dict[str, Any], places: Places) -> dict[str, Any]:
+    if not settings.get("file_path"):
+        return {"parent_path": places.resources, **settings}
+    name = str(settings["file_path"])
+    others = [key for key, value in settings.items() if key not in _WITH_FILE and value is not None]
+    if others:
+        raise BundleError(
+            "ALERT_FILE_INVALID",
+            f"{', '.join(others)} of an alert with the file {name} is set in the bundle.",
+            next_step=f"With file_path, the bundle may have {', '.join(_WITH_FILE)}.",
+        )
+    text = places.content(name)
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise BundleError("ALERT_FILE_INVALID", f"The file {name} is not JSON: {error}.") from None
+    if not isinstance(content, dict) or _REFERENCE.search(text):
+        what = "has references" if isinstance(content, dict) else "is not a JSON object"
+        raise BundleError(
+            "ALERT_FILE_INVALID",
+            f"The file {name} of an alert {what}.",
+            next_step="Write the alert into the bundle to use references.",
+        )
+    lines = {
+        field: "".join(f"{line}\n" for line in content.get(key) or ())
+        for field, key in (("query_text", "query_lines"), ("custom_description", "custom_description_lines"))
+    }
+    return {
+        "parent_path": places.resources,
+        **{key: settings[key] for key in ("display_name", "warehouse_id") if key in settings},
+        **{key: content[key] for key in _OF_FILE if key in content},
+        **{field: value for field, value in lines.items() if value},
     }
 
 
@@ -218,6 +278,7 @@ def _volume(settings: dict[str, Any], _places: Places) -> dict[str, Any]:
 
 _LIBRARIES = {"glob": "include", "file": "path", "notebook": "path"}
 _SHAPES: dict[str, Callable[[dict[str, Any], Places], dict[str, Any]]] = {
+    "alerts": _alert,
     "dashboards": _dashboard,
     "jobs": _job,
     "pipelines": _pipeline,

@@ -81,7 +81,7 @@ class Kind:
             return False
         if self.name == "secret_scopes":
             return identifier in [scope["name"] for scope in answer.get("scopes") or ()]
-        return bool(answer.get("lifecycle_state") != "TRASHED")
+        return answer.get("lifecycle_state") not in ("TRASHED", "DELETED")
 
     def change(self, api: Api, identifier: str, body: Mapping[str, Any]) -> None:
         """Give the resource other settings."""
@@ -93,6 +93,8 @@ class Kind:
         elif self.publish is not None:
             api.ask(method, path.replace("{id}", quote(identifier)), body)
             self._publish(api, identifier, body)
+        elif self.name == "alerts":
+            api.ask(method, path.replace("{id}", quote(identifier)), body)
         elif method == "PATCH":
             api.ask(method, path.replace("{id}", quote(identifier)), {"comment": body.get("comment") or ""})
         else:
@@ -155,6 +157,14 @@ KINDS: tuple[Kind, ...] = (
         ("DELETE", f"{_DASHBOARDS}/{{id}}"),
         "dashboard_id",
         publish=("POST", f"{_DASHBOARDS}/{{id}}/published"),
+    ),
+    Kind(
+        "alerts",
+        ("POST", "/api/2.0/alerts"),
+        "/api/2.0/alerts/{id}",
+        ("PATCH", "/api/2.0/alerts/{id}?update_mask=*"),
+        ("DELETE", "/api/2.0/alerts/{id}"),
+        "id",
     ),
     Kind(
         "pipelines",

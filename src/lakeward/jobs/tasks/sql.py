@@ -6,14 +6,20 @@ Source: https://docs.databricks.com/aws/en/jobs/sql
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import SQL_OUTPUT, Task
 from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.jobs.tasks.user_code import Action, Context
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.session import Settings
 
 _SHOWN = 1000
 
@@ -34,14 +40,10 @@ def prepare(context: Context, task: Task) -> Action | None:
     def action() -> None:
         from pyspark.sql.functions import struct, to_json
 
-        from lakeward.session import session, temporary_conf
-        from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION, split
+        from lakeward.sql import split
 
-        spark = session(context.settings)
         rows: list[dict[str, Any]] = []
-        # What the task sets ends with it, also where tasks share a session.
-        parameters = {key: str(spark.conf.get(key)) for key in SQL_PARAMETERS.values()}
-        with temporary_conf(spark, {WAREHOUSE_SESSION: "true", **parameters}):
+        with warehouse_session(context.settings) as spark:
             for statement in split(text):
                 named = {name: value for name, value in arguments.items() if f":{name}" in statement}
                 frame = spark.sql(statement, named) if named else spark.sql(statement)
@@ -53,6 +55,21 @@ def prepare(context: Context, task: Task) -> Action | None:
         context.task_values[task.key, SQL_OUTPUT] = json.dumps(rows)
 
     return action
+
+
+@contextmanager
+def warehouse_session(settings: Settings) -> Iterator[SparkSession]:
+    """Yield the session in which statements have the effect that they have in a SQL warehouse.
+
+    What the block sets ends with it, also where tasks share a session.
+    """
+    from lakeward.session import session, temporary_conf
+    from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION
+
+    spark = session(settings)
+    parameters = {key: str(spark.conf.get(key)) for key in SQL_PARAMETERS.values()}
+    with temporary_conf(spark, {WAREHOUSE_SESSION: "true", **parameters}):
+        yield spark
 
 
 def _text(context: Context, task: Task) -> str:

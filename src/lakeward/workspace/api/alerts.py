@@ -21,6 +21,7 @@ from lakeward.databricks_shims.local_workspace import (
     invalid_parameter,
     paginate,
 )
+from lakeward.jobs import ALERT_ERROR, ALERT_UNKNOWN, alert_state
 from lakeward.workspace.api.job_validation import check_cron
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.statements import read_rows, submit_statement
@@ -28,7 +29,6 @@ from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.api.warehouses import require_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, Store, now, time_text
-from lakeward.workspace.warehouse.alert_state import ERROR, UNKNOWN, alert_state
 
 KIND = "alert"
 PATH = "/api/2.0/alerts"
@@ -67,7 +67,7 @@ def create(call: ServerRequest) -> Any:
         "create_time": created,
         "update_time": created,
     }
-    alert["evaluation"] = {**given["evaluation"], "state": UNKNOWN}
+    alert["evaluation"] = {**given["evaluation"], "state": ALERT_UNKNOWN}
     call.store.put(KIND, alert["id"], alert)
     return alert
 
@@ -88,7 +88,7 @@ def update(call: ServerRequest) -> Any:
             copy_field(given, changed, path)
     _check(call, changed)
     if changed["evaluation"] is not alert["evaluation"]:
-        changed["evaluation"] = {**changed["evaluation"], "state": UNKNOWN}
+        changed["evaluation"] = {**changed["evaluation"], "state": ALERT_UNKNOWN}
     changed["update_time"] = time_text(now())
     call.store.put(KIND, alert["id"], changed)
     return changed
@@ -136,7 +136,7 @@ def evaluate(call: ServerRequest, alert_id: str) -> None:
 
 
 def _evaluated(call: ServerRequest, alert: Document, statement: Document) -> None:
-    state = ERROR
+    state = ALERT_ERROR
     if statement["status"]["state"] == "SUCCEEDED":
         with suppress(OSError, ValueError):
             columns = statement["manifest"]["schema"].get("columns") or []

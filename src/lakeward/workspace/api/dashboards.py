@@ -1,7 +1,7 @@
 """AI/BI (Lakeview) dashboards: drafts and their published versions, as clients deploy them.
 
-They are records: nothing renders them, and their queries do not run. `path` names a dashboard in its folder;
-`workspace_objects` shows it there.
+They are records: nothing renders them. Tasks of jobs run the queries of the published version. `path` names a
+dashboard in its folder; `workspace_objects` shows it there.
 
 Source: https://docs.databricks.com/api/workspace/lakeview
 """
@@ -31,13 +31,17 @@ from lakeward.workspace.state.store import Document, now, time_text
 
 PATH = "/api/2.0/lakeview/dashboards"
 _KIND, _ACL = "dashboard", "dashboards"
-_HIDDEN = ("published", "creator_user_name")
+_HIDDEN = ("published", "published_draft", "creator_user_name", "dataset_catalog", "dataset_schema")
+# What a task that refreshes the dashboard reads.
+_PUBLISHED = ("display_name", "serialized_dashboard", "dataset_catalog", "dataset_schema")
 _FIELDS: Types = {
     "display_name": str,
     "parent_path": str,
     "serialized_dashboard": str,
     "warehouse_id": str,
     "etag": str,
+    "dataset_catalog": str,
+    "dataset_schema": str,
 }
 _ENDING = ".lvdash.json"
 # As the SDK documents: lists have the summary alone.
@@ -149,7 +153,9 @@ def publish(call: ServerRequest) -> Any:
     warehouse = given.get("warehouse_id") or dashboard.get("warehouse_id")
     if warehouse:
         published["warehouse_id"] = warehouse
-    call.store.put(_KIND, dashboard["dashboard_id"], {**dashboard, "published": published})
+    draft = {name: dashboard[name] for name in _PUBLISHED if name in dashboard}
+    changed = {**dashboard, "published": published, "published_draft": draft}
+    call.store.put(_KIND, dashboard["dashboard_id"], changed)
     return published
 
 
@@ -167,11 +173,14 @@ def unpublish(call: ServerRequest) -> None:
     get_published(call)
     dashboard = _found(call, "CAN_EDIT")
     del dashboard["published"]
+    dashboard.pop("published_draft", None)
     call.store.put(_KIND, dashboard["dashboard_id"], dashboard)
 
 
 def _read(call: ServerRequest) -> Document:
     given = read_fields(call.body, _FIELDS)
+    # On the platform they are parameters of the request.
+    given |= {each: call.text(each) for each in ("dataset_catalog", "dataset_schema") if call.query.get(each)}
     name = given.get("display_name")
     if name is not None and (not name.strip() or len(name) > 200 or any(char in name for char in "/\n\r")):
         raise invalid_parameter(

@@ -45,12 +45,13 @@ LEVELS = {
     "dashboards": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
     "queries": ("CAN_VIEW", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
     "alerts": ("CAN_VIEW", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "alertsv2": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
     "apps": ("CAN_USE", "CAN_MANAGE"),
 }
 """Kinds of objects with their levels, the weakest first."""
 
 _OWNED = ("jobs", "pipelines")
-_CREATED = (*_OWNED, "clusters", "dashboards", "warehouses")
+_CREATED = (*_OWNED, "alertsv2", "clusters", "dashboards", "warehouses")
 _PRINCIPALS = ("user_name", "group_name", "service_principal_name")
 _WORDS = {
     "jobs": "job",
@@ -65,6 +66,7 @@ _STORED = {
     "jobs": "job",
     "pipelines": "pipeline",
     "clusters": "cluster",
+    "alertsv2": "alert",
     "dashboards": "dashboard",
     "cluster-policies": "cluster_policy",
     "instance-pools": "instance_pool",
@@ -203,7 +205,7 @@ def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
             return list(run["access_control_list"])
     elif kind in _CREATED:
         found = call.store.get(_STORED[kind], key) or {}
-        creator = found.get("creator_user_name") or creator
+        creator = found.get("creator_user_name") or found.get("owner_user_name") or creator
     level = "IS_OWNER" if kind in _OWNED else LEVELS[kind][-1]
     return [{"user_name": creator, "permission_level": level}]
 

@@ -17,6 +17,8 @@ from lakeward.workspace.state.store import Document
 _SETTINGS = (
     *("notebook_task", "spark_python_task", "python_wheel_task", "pipeline_task", "sql_task", "run_job_task"),
     *(
+        "alert_task",
+        "dashboard_task",
         "dbt_task",
         "condition_task",
         "for_each_task",
@@ -144,6 +146,8 @@ def output_of(call: ServerRequest, run: Document, task: Document) -> Document:
     )
     if "notebook_task" in settings:
         answer["notebook_output"] = {"result": task.get("notebook_result") or "", "truncated": False}
+    if "alert_task" in settings and task.get("notebook_result"):
+        answer["alert_output"] = {"alert_state": task["notebook_result"]}
     if "dbt_task" in settings:
         answer["dbt_output"] = dbt_output(call, str(run["run_id"]), task["task_key"])
     return answer

@@ -8,6 +8,7 @@ Source: https://docs.databricks.com/api/workspace/warehouses
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusive
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.permissions import forget, require
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.identifiers import WAREHOUSE_ID
+from lakeward.workspace.identifiers import WAREHOUSE_ID, WAREHOUSE_PREFIX
 from lakeward.workspace.state.store import Document
 
 _KIND, _ACL = "warehouse", "warehouses"
@@ -50,6 +51,7 @@ _DEFAULTS = {
     "enable_serverless_compute": False,
     "warehouse_type": "CLASSIC",
 }
+_ELSEWHERE = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NAME, _SHORTEST_STOP, _MOST_CLUSTERS, _MOST_MINIMUM = 99, 10, 40, 30
 
 
@@ -68,7 +70,7 @@ def get(call: ServerRequest) -> Any:
 @exclusively
 def create(call: ServerRequest) -> Any:
     """Create a warehouse; its process starts with the first statement."""
-    key = secrets.token_hex(8)
+    key = f"{WAREHOUSE_PREFIX}{secrets.token_hex(4)}"
     settings = _settings(call)
     _refuse_duplicate(call, settings["name"])
     body = {**settings, "id": key, "state": "RUNNING", "creator_user_name": call.caller}
@@ -115,8 +117,12 @@ def stop(call: ServerRequest) -> None:
 
 
 def require_warehouse(call: ServerRequest, key: str) -> None:
-    """Raise ApiError for a warehouse that does not exist."""
-    if key != WAREHOUSE_ID:
+    """Raise ApiError for a warehouse that does not exist.
+
+    Code and bundles name warehouses of the workspace that they are deployed to: for an id in the form of the
+    platform's, the local warehouse runs the statements.
+    """
+    if key != WAREHOUSE_ID and (key.startswith(WAREHOUSE_PREFIX) or not _ELSEWHERE.fullmatch(key)):
         _created(call, key)
 
 

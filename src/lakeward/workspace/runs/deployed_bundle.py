@@ -67,7 +67,8 @@ def bundle_of(order: Mapping[str, Any], settings: Settings, folder: Path) -> Bun
     wheels: dict[str, Any] = {}
     for number, job in enumerate(jobs.values()):
         wheels.update(unpacked_wheels(job, folder / "wheels" / str(number)))
-    config = {"resources": {"jobs": jobs, "pipelines": order.get("pipelines") or {}}}
+    kinds = ("pipelines", "alerts", "dashboards")
+    config = {"resources": {"jobs": jobs, **{kind: order.get(kind) or {} for kind in kinds}}}
     return Deployed(
         settings.workspace,
         order["bundle"],

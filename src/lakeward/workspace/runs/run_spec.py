@@ -27,6 +27,7 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
     every = (run["settings"], *(each["settings"] for each in others.values()))
     pipelines = _pipelines_within(store, every)
     names = {name: identifier for identifier, name in state_names(settings, pipelines.values()).items()}
+    saved = {"alerts": _alerts(store, every), "dashboards": _dashboards(store, every)}
     return {
         "kind": "job",
         "bundle": "workspace",
@@ -42,9 +43,11 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
             name: _local_pipeline(pipelines[identifier]["spec"], settings)
             for name, identifier in names.items()
         },
+        **saved,
         "ids": {
             "jobs": {key: run["job_id"], **{name: each["job_id"] for name, each in others.items()}},
             "pipelines": names,
+            **{kind: {name: name for name in found} for kind, found in saved.items()},
         },
         "parameters": {each["name"]: each["value"] for each in run.get("job_parameters") or ()},
         "only": run.get("only") or [],
@@ -184,6 +187,24 @@ def _pipelines_within(store: Store, jobs: Iterable[Document]) -> dict[str, Docum
     late = any("{{" in identifier for identifier in named)
     found = store.find("pipeline") if named - {""} else []
     return {each["pipeline_id"]: each for each in found if late or each["pipeline_id"] in named}
+
+
+def _alerts(store: Store, jobs: Iterable[Document]) -> dict[str, Document]:
+    """Return the alerts by id, if a task evaluates one; those in the trash are left out."""
+    if not any(task.get("alert_task") for job in jobs for task in _tasks(job)):
+        return {}
+    return {each["id"]: each for each in store.find("alert") if each["lifecycle_state"] == "ACTIVE"}
+
+
+def _dashboards(store: Store, jobs: Iterable[Document]) -> dict[str, Document]:
+    """Return the published versions of dashboards by id, if a task refreshes one."""
+    if not any(task.get("dashboard_task") for job in jobs for task in _tasks(job)):
+        return {}
+    return {
+        each["dashboard_id"]: each["published_draft"]
+        for each in store.find("dashboard")
+        if each["lifecycle_state"] == "ACTIVE" and "published_draft" in each
+    }
 
 
 def _tasks(job: Document) -> Iterator[Document]:

@@ -18,7 +18,6 @@ from lakeward.workspace.api.cluster_records import require_cluster
 from lakeward.workspace.api.warehouses import require_warehouse
 from lakeward.workspace.context import ServerRequest
 
-_WAREHOUSE_ELSEWHERE = re.compile(r"[0-9a-f]{16}")
 _CLUSTER_ELSEWHERE = re.compile(r"\d{4}-\d{6}-\w+")
 _HEADERS = {"Content-Type": "application/x-thrift"}
 
@@ -26,8 +25,7 @@ _HEADERS = {"Content-Type": "application/x-thrift"}
 async def warehouse(call: ServerRequest) -> Any:
     """Answer a call to a SQL warehouse."""
     key = call.path_parameter
-    if not _WAREHOUSE_ELSEWHERE.fullmatch(key):
-        await to_thread.run_sync(require_warehouse, call, key)
+    await to_thread.run_sync(require_warehouse, call, key)
     return await _answer(call, key)
 
 

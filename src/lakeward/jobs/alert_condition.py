@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-OK, TRIGGERED, ERROR, UNKNOWN = "OK", "TRIGGERED", "ERROR", "UNKNOWN"
+OK, TRIGGERED, ALERT_ERROR, ALERT_UNKNOWN = "OK", "TRIGGERED", "ERROR", "UNKNOWN"
 _NUMBERS = frozenset(("BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "DECIMAL"))
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "EQUAL": operator.eq,
@@ -40,7 +40,7 @@ def alert_state(
         rows: Its values as text, None for NULL.
     """
     if not rows:
-        return str(evaluation.get("empty_result_state") or UNKNOWN)
+        return str(evaluation.get("empty_result_state") or ALERT_UNKNOWN)
     comparison = evaluation["comparison_operator"]
     try:
         value = _value(evaluation["source"], columns, rows)
@@ -54,7 +54,7 @@ def alert_state(
         return TRIGGERED if _COMPARISONS[comparison](value, threshold) else OK
     except (KeyError, ValueError, TypeError, ArithmeticError):
         # No such column, or values that cannot be aggregated or compared.
-        return ERROR
+        return ALERT_ERROR
 
 
 def _value(source: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> Any:
