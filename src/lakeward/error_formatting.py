@@ -38,6 +38,8 @@ def describe_error(error: BaseException) -> ErrorDescription:
     'ValueError: what?'
     >>> str(describe_error(LakewardError("TASK_INVALID", "It has no key.", next_step="Add one.")))
     '[TASK_INVALID] It has no key. Add one.'
+    >>> str(describe_error(LakewardError("E", "No widget named x is defined", next_step="Declare it.")))
+    '[E] No widget named x is defined. Declare it.'
     """
     name = type(error).__name__
     if isinstance(error, LakewardError):

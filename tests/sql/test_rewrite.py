@@ -80,6 +80,14 @@ def test_what_needs_nothing_is_left_to_spark(text: str) -> None:
         ),
         ("create table t (a int, primary key (a) 'x')", "create table t (a int                  'x')"),
         (
+            "create table t (a map<int, array<int>> unique rely, s struct<unique: int>, unique (a, s))",
+            "create table t (a map<int, array<int>>            , s struct<unique: int>               )",
+        ),
+        (
+            "create table t (unique int, b int as (unique < 1) unique, constraint u unique (b))",
+            "create table t (unique int, b int as (unique < 1)                                )",
+        ),
+        (
             "create table t (a int, constraint pk primary key (a, b) rely, b int references u (x) not null)",
             "create table t (a int                                       , b int                  not null)",
         ),

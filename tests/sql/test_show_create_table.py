@@ -31,6 +31,7 @@ TABLES = [
     "(id INT) TBLPROPERTIES ('a.b' = 'it''s', 'delta.enableChangeDataFeed' = 'true')",
     "(id INT NOT NULL, o INT, CONSTRAINT shown_pk PRIMARY KEY (id))",
     "(id INT NOT NULL PRIMARY KEY, o INT, CONSTRAINT f FOREIGN KEY (o) REFERENCES main.shown.parent (id))",
+    "(id INT UNIQUE, o INT, CONSTRAINT u UNIQUE (o, id))",
     "(id INT) LOCATION '{folder}'",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,6 +71,13 @@ def test_each_statement_says_how_to_create_the_catalog(spark: SparkSession, cata
     remedies = {catalog_remedy(name.strip("`")) for name in (catalog, catalog.lower())}
     silent = [text for text, error in errors.items() if not any(each in str(error) for each in remedies)]
     assert silent == []
+
+
+def test_each_statement_has_the_condition_with_a_computed_name(spark: SparkSession) -> None:
+    """Spark computes the name later than it reads one that is written."""
+    texts = [re.sub(r"\{c\}([.\w]*)", r"IDENTIFIER('no_' || 'such\1')", text) for text in STATEMENTS]
+    found = {text: _condition(lambda text=text: spark.sql(text)) for text in texts}  # type: ignore[misc]
+    assert found == dict.fromkeys(texts, "NO_SUCH_CATALOG_EXCEPTION")
 
 
 def test_each_method_has_the_condition(spark: SparkSession) -> None:

@@ -134,6 +134,35 @@ ALTER TABLE k DROP PRIMARY KEY IF EXISTS
 --> ok
 ALTER TABLE nope ADD CONSTRAINT pk PRIMARY KEY (id)
 --! TABLE_OR_VIEW_NOT_FOUND
+-- UNIQUE is informational, too; CHECK belongs to ALTER TABLE
+CREATE TABLE uk (id INT NOT NULL UNIQUE NOT ENFORCED COMMENT 'UNIQUE', `unique` STRING, s STRUCT<unique: MAP<INT, ARRAY<INT>>> UNIQUE, CONSTRAINT u UNIQUE (id, `unique`) RELY, UNIQUE (`unique`))
+--> ok
+DESCRIBE TABLE uk
+--> ["id", "int", "UNIQUE"], ["unique", "string", null], ["s", "struct<unique:map<int,array<int>>>", null]
+INSERT INTO uk VALUES (1, 'a', null), (1, 'a', null)
+--> [2, 2]
+SELECT constraint_name, constraint_type, enforced FROM information_schema.table_constraints WHERE table_schema = 'corpus_tables' AND table_name = 'uk' ORDER BY ALL
+--> ["u", "UNIQUE", "NO"], ["uk_id_unique", "UNIQUE", "NO"], ["uk_s_unique", "UNIQUE", "NO"], ["uk_unique_unique", "UNIQUE", "NO"]
+ALTER TABLE uk ADD CONSTRAINT later UNIQUE (id) NOT ENFORCED
+--> ok
+ALTER TABLE uk ADD UNIQUE (nope)
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+ALTER TABLE uk DROP CONSTRAINT u
+--> ok
+CREATE TABLE uq (unique INT, id INT GENERATED ALWAYS AS (unique + 1))
+--> ok
+SELECT count(*) FROM information_schema.table_constraints WHERE table_schema = 'corpus_tables' AND table_name = 'uq'
+--> [0]
+CREATE TABLE ck (id INT, CONSTRAINT positive CHECK (id > 0))
+--! PARSE_SYNTAX_ERROR
+CREATE TABLE IF NOT EXISTS ck (id INT, CHECK (id > 0))
+--! PARSE_SYNTAX_ERROR
+CREATE OR REPLACE TABLE ck (id INT NOT NULL CHECK (id > 0), v STRING)
+--! PARSE_SYNTAX_ERROR
+CREATE TABLE ck (`check` INT, v STRING COMMENT 'CHECK (v)')
+--> ok
+ALTER TABLE ck ADD CONSTRAINT positive CHECK (`check` > 0)
+--> ok
 ANALYZE TABLE k COMPUTE STATISTICS FOR ALL COLUMNS
 --> ok
 ANALYZE TABLE k COMPUTE DELTA STATISTICS

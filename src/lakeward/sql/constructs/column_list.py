@@ -14,18 +14,21 @@ def tokens_between(tokens: Sequence[Token], left: Sequence[Token], right: Sequen
 
 def column_list_items(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """Yield the items of the first parentheses: the columns and table constraints."""
-    depth = 0
+    depth = brackets = 0
     item: list[Token] = []
     for token in tokens:
         if token.text == ")" and depth == 1:
             break
         if depth == 0 and token.word in ("AS", "USING", "LIKE", "CLONE"):
             return
-        if token.text == "," and depth == 1:
+        if token.text == "," and depth == 1 and brackets == 0:
             yield item
             item = []
         elif depth:
             item.append(token)
         depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if depth == 1 and not token.is_quoted:
+            # Never below zero, as a comparison of a DEFAULT would bring it.
+            brackets = max(0, brackets + token.text.count("<") - token.text.count(">"))
     if item:
         yield item

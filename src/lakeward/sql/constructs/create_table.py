@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import Command, Construct, Edit, apply_edits
-from lakeward.sql.constructs.keys import Key, key_clauses, store_keys
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Refusal, apply_edits
+from lakeward.sql.constructs.keys import Key, declares_check, key_clauses, store_keys
 from lakeward.sql.constructs.policies import (
     PolicyFunction,
     SetMask,
@@ -32,7 +32,7 @@ class CreateTable(Command):
         if_not_exists: Whether an existing table stays.
         row_filter: The row filter.
         masks: The masks, by column.
-        keys: Primary and foreign keys.
+        keys: Primary, foreign and unique keys.
     """
 
     table: list[str]
@@ -65,7 +65,7 @@ class CreateTable(Command):
             SetMask(self.table, column, mask).run(spark)
 
 
-def _create_table(cursor: TokenCursor) -> CreateTable:
+def _create_table(cursor: TokenCursor) -> CreateTable | Refusal:
     begin = cursor.at
     cursor.need("CREATE")
     replace = cursor.words("OR", "REPLACE")
@@ -77,6 +77,9 @@ def _create_table(cursor: TokenCursor) -> CreateTable:
     cursor.finish()
     text = cursor.text(begin)
     tokens = tokenize(text) or ()
+    if declares_check(tokens):
+        hint = f": ALTER TABLE {quote_name(table)} ADD CONSTRAINT adds it to the new table"
+        return Refusal("PARSE_SYNTAX_ERROR", f"'CHECK'{hint}", "42601", {"error": "'CHECK'", "hint": hint})
     masks, mask_tokens = mask_clauses(tokens, text)
     row_filter, filter_tokens = row_filter_clause(tokens, text)
     keys, key_tokens = key_clauses(tokens, text)
@@ -97,13 +100,15 @@ def _create_table(cursor: TokenCursor) -> CreateTable:
 
 CONSTRUCTS = (
     Construct(
-        name="PRIMARY KEY, FOREIGN KEY, MASK, ROW FILTER in CREATE TABLE",
+        name="PRIMARY KEY, FOREIGN KEY, UNIQUE, MASK, ROW FILTER in CREATE TABLE",
         area="Tables",
         verdict="emulated",
         example="CREATE TABLE t (id INT PRIMARY KEY, ssn STRING MASK hidden) WITH ROW FILTER mine ON (id)",
-        note="keys are stored for the information schema; a refused policy drops the new table again",
+        note="keys are stored for the information schema; a refused policy drops the new table again; "
+        "CHECK is a syntax error, as on the platform",
         starts=("CREATE",),
         statement=_create_table,
+        trigger=BEGINNING + r"create\s.*\btable\b.*\bcheck\s*\(",
         test="tests/sql/test_policies.py",
     ),
 )

@@ -1,4 +1,4 @@
-"""Primary and foreign keys: informational on the platform and here, enforced on neither."""
+"""Primary, foreign and unique keys: informational on the platform and here, enforced on neither."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Key:
-    """A primary or foreign key.
+    """A primary, foreign or unique key.
 
     Attributes:
         name: None until the key is stored, if the user gave none.
-        type: PRIMARY KEY or FOREIGN KEY.
+        type: PRIMARY KEY, FOREIGN KEY or UNIQUE.
         columns: The table's columns.
         parent: The referenced table of a foreign key.
         parent_columns: The referenced columns; empty for the parent's primary key.
@@ -110,11 +110,14 @@ def store_keys(spark: SparkSession, table: list[str], keys: Sequence[Key]) -> No
 
 def _complete(context: SessionContext, table: str, key: Key) -> Key:
     """Return the key with a name, and with the parent's full name and columns."""
+    if key.type == "UNIQUE":
+        columns = "_".join(column.lower() for column in key.columns)
+        return replace(key, name=key.name or f"{table}_{columns}_unique")
     if key.parent is None:
         return replace(key, name=key.name or f"{table}_pk")
     parent = context.qualify(key.parent)
     parent_keys: list[dict[str, Any]] = context.metadata("TABLE", parent).get("keys", [])
-    primary = (each["columns"] for each in parent_keys if not each["parent"])
+    primary = (each["columns"] for each in parent_keys if each["type"] == "PRIMARY KEY")
     return replace(
         key,
         name=key.name or f"{table}_{parent[-1]}_fk",
@@ -158,11 +161,16 @@ def _remove_keys(tokens: Sequence[Token]) -> list[Edit]:
 
 
 def _key(cursor: TokenCursor, column: str | None) -> Key:
-    """Parse `[CONSTRAINT n] PRIMARY KEY (…)` or `[FOREIGN KEY (…)] REFERENCES p (…)` of a table or column."""
+    """Parse a key of a table or column.
+
+    `[CONSTRAINT n]`, then `PRIMARY KEY (…)`, `UNIQUE (…)` or `[FOREIGN KEY (…)] REFERENCES p (…)`.
+    """
     name = cursor.part() if cursor.words("CONSTRAINT") else None
     default = [column] if column is not None else []
     if cursor.words("PRIMARY", "KEY"):
         return Key(name, "PRIMARY KEY", _columns(cursor) or default, None, [])
+    if cursor.words("UNIQUE"):
+        return Key(name, "UNIQUE", _columns(cursor) or default, None, [])
     columns = _columns(cursor) if cursor.words("FOREIGN", "KEY") else []
     cursor.need("REFERENCES")
     parent = cursor.name(3)
@@ -181,27 +189,47 @@ def _columns(cursor: TokenCursor) -> list[str]:
     return columns
 
 
+def declares_check(tokens: Sequence[Token]) -> bool:
+    """Return whether the column list has a CHECK constraint, of the table or of a column."""
+    return any(
+        item[at].word == "CHECK" and item[at + 1].text == "(" and not _is_nested(item, at)
+        for item in column_list_items(tokens)
+        for at in range(len(item) - 1)
+    )
+
+
 def _is_table_constraint(item: Sequence[Token]) -> bool:
     words = [t.word for t in item]
     if words[:1] == ["CONSTRAINT"]:
         words = words[2:]
-    return words[:2] in (["PRIMARY", "KEY"], ["FOREIGN", "KEY"])
+    return words[:2] in (["PRIMARY", "KEY"], ["FOREIGN", "KEY"], ["UNIQUE", "("])
+
+
+def _starts_column_constraint(item: Sequence[Token], at: int) -> bool:
+    words = [t.word for t in item[at : at + 2]]
+    if words in (["PRIMARY", "KEY"], ["FOREIGN", "KEY"]) or words[0] == "REFERENCES":
+        return True
+    # The first two tokens are name and type; a type or an expression can have a column of that name.
+    return at > 1 and words[0] == "UNIQUE" and not _is_nested(item, at)
+
+
+def _is_nested(item: Sequence[Token], at: int) -> bool:
+    """Return whether a token is within parentheses, or within the angle brackets of a type."""
+    parentheses = brackets = 0
+    for token in item[:at]:
+        parentheses += (token.text == "(") - (token.text == ")")
+        if parentheses == 0 and not token.is_quoted:
+            brackets += token.text.count("<") - token.text.count(">")
+    return parentheses > 0 or brackets > 0
 
 
 def _column_constraint(item: Sequence[Token]) -> list[Token]:
     """Return the tokens of the key among the constraints of one column, with its options."""
     words = [t.word for t in item]
-    start = next(
-        (
-            i
-            for i in range(1, len(words))
-            if words[i : i + 2] in (["PRIMARY", "KEY"], ["FOREIGN", "KEY"]) or words[i] == "REFERENCES"
-        ),
-        None,
-    )
+    start = next((i for i in range(1, len(words)) if _starts_column_constraint(item, i)), None)
     if start is None:
         return []
-    end = start + (1 if words[start] == "REFERENCES" else 2)
+    end = start + (1 if words[start] in ("REFERENCES", "UNIQUE") else 2)
     if words[end : end + 1] == ["REFERENCES"]:
         end += 1
     if "REFERENCES" in words[start:end]:
@@ -217,7 +245,7 @@ def _column_constraint(item: Sequence[Token]) -> list[Token]:
 
 
 def _alter_key(cursor: TokenCursor) -> AddKey | DropKey:
-    """Parse ADD [CONSTRAINT name] PRIMARY KEY …, DROP PRIMARY KEY, DROP FOREIGN KEY (…)."""
+    """Parse ADD [CONSTRAINT name] PRIMARY KEY or UNIQUE …, DROP PRIMARY KEY, DROP FOREIGN KEY (…)."""
     cursor.need("ALTER", "TABLE")
     table = cursor.name(3)
     if cursor.words("ADD"):
@@ -253,17 +281,17 @@ def _drop_constraint(cursor: TokenCursor) -> DropConstraint:
 
 CONSTRUCTS = (
     Construct(
-        name="PRIMARY KEY, FOREIGN KEY in other CREATE statements",
+        name="PRIMARY KEY, FOREIGN KEY, UNIQUE in other CREATE statements",
         area=_AREA,
         verdict="rewritten",
         example="CREATE EXTERNAL TABLE t (id INT NOT NULL PRIMARY KEY) LOCATION '/x'",
         note="removed: the platform does not enforce them either",
         edits=_remove_keys,
-        trigger=r"\b(?:primary|foreign)\s+key\b|\breferences\b",
+        trigger=r"\b(?:primary|foreign)\s+key\b|\breferences\b|\btable\b.*\bunique\b",
         test="tests/sql/test_rewrite.py",
     ),
     Construct(
-        name="ALTER TABLE … ADD PRIMARY KEY, FOREIGN KEY",
+        name="ALTER TABLE … ADD PRIMARY KEY, FOREIGN KEY, UNIQUE",
         area=_AREA,
         verdict="emulated",
         example="ALTER TABLE t ADD CONSTRAINT pk PRIMARY KEY (id)",
