@@ -230,6 +230,23 @@ def test_only_what_is_named_is_refreshed(medallion: Medallion) -> None:
     assert medallion.rows["bronze alone"]["gold"] == oracle(range(25))
 
 
+@pytest.mark.parametrize("view", ["VIEW", "TEMPORARY VIEW"])
+def test_a_view_that_only_views_read_has_run_with_them(lab: Lab, view: str) -> None:
+    """A view is EXCLUDED only when none of the tables behind it is refreshed."""
+    lab.file("a.sql", f"""
+        CREATE MATERIALIZED VIEW source AS SELECT id FROM range(3);
+        CREATE {view} inner_view AS SELECT * FROM source;
+        CREATE {view} middle_view AS SELECT * FROM inner_view;
+        CREATE {view} outer_view AS SELECT * FROM middle_view;
+        CREATE {view} of_table AS SELECT * FROM source;
+        CREATE MATERIALIZED VIEW target AS SELECT * FROM of_table;
+    """)  # fmt: skip
+    states = {each.name: each.state for each in lab.done().datasets}
+    assert set(states.values()) == {"COMPLETED"}, states
+    states = {each.name: each.state for each in lab.done(refresh={"source"}).datasets}
+    assert (states["of_table"], states["inner_view"]) == ("EXCLUDED", "COMPLETED")
+
+
 def test_a_full_refresh_equals_the_incremental_table(medallion: Medallion) -> None:
     """INV-16, on every table at once and on one alone."""
     assert medallion.rows["the rest"]["gold"] == oracle(range(28))

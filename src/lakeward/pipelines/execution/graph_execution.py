@@ -322,8 +322,10 @@ class GraphExecution:
         self.totals[key] = result if self._is_first_pass else merge_results(self.totals[key], result)
 
     def _has_run(self, view: ResolvedDataset) -> bool:
-        """Return whether a table that reads the view was refreshed."""
+        """Return whether a table that reads the view, itself or by other views, was refreshed."""
         datasets = self.resolved_graph.datasets.values()
         readers = [each for each in datasets if view.dataset.key in each.inputs]
-        refreshed = [each for each in readers if each.dataset.key in self.selection.refresh]
-        return bool(refreshed) or not readers
+        return not readers or any(
+            self._has_run(each) if each.dataset.is_view else each.dataset.key in self.selection.refresh
+            for each in readers
+        )
