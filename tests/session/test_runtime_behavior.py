@@ -109,3 +109,38 @@ def test_values_of_the_declared_type_are_the_same_everywhere(as_on: SparkSession
     assert [row[0] for row in as_on.sql("SELECT 'abc' AS text").select(length("text")).collect()] == [3]
     pairs = udtf(Pairs, returnType="a INT, b STRING")
     assert [tuple(row) for row in pairs(lit(2)).collect()] == [(0, "0"), (1, "1")]
+
+
+# The query, its names on clusters, and those on serverless compute, as notebooks of both show them.
+DERIVED_NAMES = {
+    "count(*)": ("count(1)", "count(*)"),
+    "count(DISTINCT a), avg(a)": ("count(DISTINCT a) avg(a)", "count(DISTINCTa) avg(a)"),
+    "coalesce(max(a),1)": ("coalesce(max(a), 1)", "coalesce(max(a),1)"),
+    "max(a) / NULLIF(max(b), 0)": ("(max(a) / nullif(max(b), 0))", "max(a)/NULLIF(max(b),0)"),
+    "floor(max(b) * 10) / 10": ("(FLOOR((max(b) * 10)) / 10)", "floor(max(b)*10)/10"),
+    "!isnull(max(a))": ("(NOT (max(a) IS NULL))", "!isnull(max(a))"),
+    "max(a) AS n": ("n", "n"),
+    "parse_json('{}'):owner, '{}':owner.name": ("owner name", "owner name"),
+    "upper(current_catalog())": ("upper(current_catalog())", "upper(current_catalog())"),
+}
+
+
+@pytest.mark.parametrize("as_on", [*PROFILES], indirect=True)
+def test_columns_without_an_alias_have_the_names_of_the_runtime(
+    as_on: SparkSession, request: pytest.FixtureRequest
+) -> None:
+    """Serverless compute derives them from the text, clusters from the analyzed expression."""
+    is_serverless = request.node.callspec.params["as_on"] == "serverless"
+    found = {
+        text: " ".join(as_on.sql(f"SELECT {text} FROM VALUES (1, 2.0D) AS t(a, b)").columns)
+        for text in DERIVED_NAMES
+    }
+    assert found == {text: names[is_serverless] for text, names in DERIVED_NAMES.items()}
+
+
+@pytest.mark.parametrize("as_on", ["serverless"], indirect=True)
+def test_a_view_has_the_derived_names_of_serverless_compute(as_on: SparkSession) -> None:
+    query = "SELECT id + 1, count(*) FROM range(3) GROUP BY id"
+    as_on.sql(f"CREATE OR REPLACE VIEW main.default.derived_names AS {query}")
+    assert as_on.table("main.default.derived_names").columns == ["id+1", "count(*)"]
+    as_on.sql("DROP VIEW main.default.derived_names")

@@ -78,6 +78,8 @@ class Profile:
             conf |= _SPARK_3
         if not self._is_since(_ARROW_FUNCTIONS_SINCE):
             conf |= _PICKLED_FUNCTIONS
+        # Serverless compute names a column without an alias by the text of its expression: `count(*)`.
+        conf["spark.sql.stableDerivedColumnAlias.enabled"] = str(self.name == "serverless").lower()
         if self.name != "serverless":
             conf["spark.databricks.clusterUsageTags.sparkVersion"] = self.spark_version
         return conf
