@@ -8,7 +8,7 @@ _OWN = "lakeward."
 KIND_PROPERTY = "lakeward.kind"
 """The property with the kind of a dataset: `materialized_view` or `streaming_table`.
 
-InformationSchema.java reads it, too.
+InformationSchemaScan.java reads it, too.
 """
 HIDDEN_PROPERTY = "lakeward.hidden"
 """The property with the names of further properties that the runtime has set, separated by commas."""

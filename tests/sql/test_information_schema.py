@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -72,6 +73,62 @@ def test_every_relation_answers_with_its_columns(spark: SparkSession, ask: Ask) 
     assert there == set(INFORMATION_SCHEMA)
     frames = [spark.table(f"informed.information_schema.{name}").limit(0) for name in INFORMATION_SCHEMA]
     assert [f.schema.simpleString() for f in frames if not f.columns] == []
+
+
+# A second schema with tables of the same names, and a key across schemas.
+OTHERS = [
+    "CREATE SCHEMA IF NOT EXISTS informed.other",
+    (
+        "CREATE TABLE IF NOT EXISTS informed.other.orders (n INT NOT NULL UNIQUE, "
+        "CONSTRAINT across FOREIGN KEY (n) REFERENCES informed.shop.customers)"
+    ),
+    "ALTER TABLE informed.other.orders SET TAGS ('team' = 'y')",
+    "GRANT SELECT ON TABLE informed.other.orders TO `ann`",
+]
+
+
+@pytest.fixture
+def several_schemas(spark: SparkSession, ask: Ask) -> Iterator[Ask]:
+    for statement in OTHERS:
+        spark.sql(statement)
+    yield ask
+    spark.sql("DROP SCHEMA informed.other CASCADE")
+
+
+@pytest.mark.parametrize("relation", INFORMATION_SCHEMA)
+def test_filters_find_the_rows_that_a_reader_of_all_rows_finds(several_schemas: Ask, relation: str) -> None:
+    """Filters on names are pushed into the relation; plain Python filters all of its rows here."""
+    ask = several_schemas
+    names = [each.partition(" ")[0] for each in INFORMATION_SCHEMA[relation].split(", ")]
+    rows = ask("*", relation)
+    for column in (each for each in names if each.endswith(("_catalog", "_schema", "_name"))):
+        at = names.index(column)
+        for value in [*sorted({str(row[at]) for row in rows if row[at] is not None})[:4], "nope"]:
+            for where, wanted in {
+                f"{column} = '{value}'": {value},
+                f"'{value}' = {column} AND {column} IN ('nope', '{value}')": {value},
+                f"{column} IN ('{value}', 'orders', 'shop')": {value, "orders", "shop"},
+                f"{column} = '{value}' OR {column} = 'other'": {value, "other"},
+                f"NOT {column} = '{value}'": {str(row[at]) for row in rows if row[at] is not None} - {value},
+            }.items():
+                assert ask("*", relation, where) == [row for row in rows if row[at] in wanted], where
+
+
+def test_objects_that_a_filter_excludes_are_not_read(
+    spark: SparkSession, several_schemas: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged table of another schema does not matter."""
+    location = spark.sql("DESCRIBE DETAIL informed.other.orders").collect()[0]["location"]
+    log = Path(location.removeprefix("file:")) / "_delta_log" / f"{0:020}.json"
+    text = log.read_text()
+    log.write_text("{")
+    spark.catalog.refreshTable("informed.other.orders")
+    try:
+        for relation in ("tables", "columns", "table_constraints"):
+            found = several_schemas("DISTINCT table_schema", relation, "table_schema = 'shop'")
+            assert found == [("shop",)]
+    finally:
+        log.write_text(text)
 
 
 def test_objects_are_reported_with_their_owners_and_kinds(ask: Ask) -> None:

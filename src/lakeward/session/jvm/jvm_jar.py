@@ -34,6 +34,7 @@ SOURCES = (
     "Policies",
     "PlannedTable",
     "InformationColumn",
+    "InformationSchemaScan",
     "InformationSchema",
     "BuiltinTables",
     "CaseInsensitiveTable",

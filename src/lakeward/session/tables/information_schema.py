@@ -1,7 +1,7 @@
 """The relations of information_schema with their columns, as the platform documents them.
 
-`jvm/InformationSchema.java` serves them: it computes the rows of schemata, tables, views and columns, and
-calls Python for the others.
+`jvm/InformationSchema.java` serves them: its scan computes the rows of schemata, tables, views and columns,
+and calls Python for the others. Objects that a filter on catalog, schema or table excludes are not read.
 """
 
 from __future__ import annotations

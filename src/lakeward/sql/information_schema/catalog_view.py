@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,19 @@ Name = tuple[str, ...]
 
 @dataclass
 class CatalogView:
-    """One catalog of the session's lakehouse."""
+    """One catalog of the session's lakehouse.
+
+    Attributes:
+        spark: The session.
+        catalog: The name of the catalog.
+        wanted_schemas: Names of the schemas to look at; None for all.
+        wanted_tables: Names of the tables and views to look at; None for all.
+    """
 
     spark: SparkSession
     catalog: str
+    wanted_schemas: Collection[str] | None = None
+    wanted_tables: Collection[str] | None = None
     _context: SessionContext = field(init=False)
 
     def __post_init__(self) -> None:
@@ -49,7 +58,9 @@ class CatalogView:
 
     def schemas(self) -> Iterator[Name]:
         """Yield (catalog, schema), sorted."""
-        return ((self.catalog, schema) for schema in self._context.schemas(self.catalog))
+        for schema in self._context.schemas(self.catalog):
+            if self.wanted_schemas is None or schema in self.wanted_schemas:
+                yield self.catalog, schema
 
     def relations(self) -> Iterator[Name]:
         """Yield (catalog, schema, name) of all tables and views."""
@@ -57,7 +68,8 @@ class CatalogView:
         for _, schema in self.schemas():
             namespace = java_array(self.spark, schema)
             for found in (plugin.listTables(namespace), plugin.listViews(namespace)):
-                yield from ((self.catalog, schema, each.name()) for each in found)
+                names = (each.name() for each in found)
+                yield from ((self.catalog, schema, name) for name in names if self._is_wanted(name))
 
     def tables_with_metadata(self) -> Iterator[tuple[Name, Row]]:
         """Yield the tables and views that have metadata, with it; the others are not read."""
@@ -69,7 +81,7 @@ class CatalogView:
                 definitions = (path.with_name(f"{name}.{kind}.json") for kind in ("table", "view"))
                 # The metadata of a dropped view stays.
                 exists = (folder / name).is_dir() or any(each.is_file() for each in definitions)
-                if exists and not is_private_table(name):
+                if exists and self._is_wanted(name) and not is_private_table(name):
                     yield (self.catalog, schema, name), read_metadata(path)
 
     def tables(self) -> Iterator[tuple[Name, Any]]:
@@ -81,7 +93,12 @@ class CatalogView:
             namespace = java_array(self.spark, schema)
             for each in plugin.listTables(namespace):
                 name = each.name()
+                if not self._is_wanted(name):
+                    continue
                 yield (self.catalog, schema, name), plugin.loadTable(identifier.of(namespace, name))
+
+    def _is_wanted(self, table: str) -> bool:
+        return self.wanted_tables is None or table in self.wanted_tables
 
     def volumes(self) -> Iterator[tuple[Name, Any]]:
         """Yield all volumes, with their folders."""

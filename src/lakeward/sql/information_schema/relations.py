@@ -307,7 +307,7 @@ _RELATIONS: Mapping[str, Callable[[CatalogView], Iterable[Row]]] = {
     "parameters": routines.parameters,
     "routine_columns": routines.routine_columns,
     "volumes": _volumes,
-    # Not a relation of its own: part of `views`, whose other columns InformationSchema.java computes.
+    # Not a relation of its own: part of `views`, whose other columns InformationSchemaScan.java computes.
     "materialized_queries": _materialized_queries,
 }
 
@@ -316,11 +316,15 @@ _RELATIONS: Mapping[str, Callable[[CatalogView], Iterable[Row]]] = {
 class ReadInformationSchema(Command, name="information_schema"):
     """Reads one relation of a catalog, for the JVM.
 
-    The result is `{"rows": […]}` with one object per row; timestamps are microseconds since the epoch.
+    The result is `{"rows": […]}` with one object per row; timestamps are microseconds since the epoch. It may
+    have rows of other schemas and tables than those that are named; None is all.
     """
 
     relation: str
     catalog: str
+    schemas: list[str] | None
+    tables: list[str] | None
 
     def run(self, spark: SparkSession) -> dict[str, Any]:
-        return {"rows": list(_RELATIONS[self.relation](CatalogView(spark, self.catalog)))}
+        view = CatalogView(spark, self.catalog, self.schemas, self.tables)
+        return {"rows": list(_RELATIONS[self.relation](view))}
