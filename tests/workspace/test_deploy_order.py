@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lakeward.bundle import deploy, destroy, load
-from lakeward.cli.local_workspace import Rest
+from lakeward.cli.workspace_client import WorkspaceApi
 from tests.workspace.server import Server
 
 # Each runs the next; the text has an id inside of a longer one.
@@ -29,7 +29,7 @@ def deployed(server: Server, folder: Path, order: tuple[str, ...], text: str = "
     pipeline = "  pipelines: {p: {name: p, libraries: [{file: {path: /p.py}}]}}\n"
     (folder / "databricks.yml").write_text(f"bundle: {{name: b}}\nresources:\n{pipeline}  jobs:\n{jobs}")
     bundle = load(folder, environ={})
-    api = Rest(server.host, server.connection()["token"])
+    api = WorkspaceApi(server.host, server.connection()["token"])
     deploy(bundle, api, {}, user=api.user)
     again = deploy(bundle, api, {}, user=api.user)
     assert (again.created, again.updated) == ((), ())

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from lakeward.cli.formatting import counted, plain
-from lakeward.cli.local_workspace import deploy, destroy, goes_here, run, running_workspace
+from lakeward.cli.local_workspace import deploy, destroy, run
 from lakeward.cli.options import bundle_options, local_option, output_option
+from lakeward.cli.workspace_client import is_for_this_machine, running_workspace
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Finding
@@ -63,7 +64,7 @@ def summary(target: str | None, variables: dict[str, str], local: bool, output: 
     from lakeward.bundle import summarised, summary_lines
 
     bundle = load_here(target, variables)
-    is_local = local or goes_here(bundle)
+    is_local = local or is_for_this_machine(bundle)
     host, ids = _local_deployment(bundle) if is_local else (bundle.config["workspace"].get("host"), {})
     summary = summarised(bundle, now=datetime.now(timezone.utc), host=host, deployed=ids)
     if output == "json":
