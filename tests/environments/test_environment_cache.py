@@ -33,17 +33,17 @@ def folders(home: Path) -> list[str]:
 
 
 def test_an_environment_is_built_once_and_then_found(tmp_path: Path) -> None:
-    shelf, calls = EnvironmentCache(tmp_path / "home"), []
+    cache, calls = EnvironmentCache(tmp_path / "home"), []
     for _ in range(3):
-        place = shelf.make(
+        place = cache.make(
             "k", lambda folder: (calls.append(folder), built(folder))[1], rebuild=False, waiting=nothing
         )
-        assert shelf.find("k") == place
+        assert cache.find("k") == place
     assert len(calls) == 1
 
 
 def test_two_that_start_together_build_once(tmp_path: Path) -> None:
-    shelf, calls, waited = EnvironmentCache(tmp_path / "home"), [], []
+    cache, calls, waited = EnvironmentCache(tmp_path / "home"), [], []
 
     def slow(folder: Path) -> None:
         calls.append(folder)
@@ -52,7 +52,7 @@ def test_two_that_start_together_build_once(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(3) as pool:
         tasks = [
-            pool.submit(shelf.make, "k", slow, rebuild=True, waiting=lambda: waited.append(1))
+            pool.submit(cache.make, "k", slow, rebuild=True, waiting=lambda: waited.append(1))
             for _ in range(3)
         ]
         assert len({task.result() for task in tasks}) == 1
@@ -60,15 +60,15 @@ def test_two_that_start_together_build_once(tmp_path: Path) -> None:
 
 
 def test_a_build_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
-    shelf = EnvironmentCache(tmp_path / "home")
-    first = shelf.make("k", built, rebuild=False, waiting=nothing)
+    cache = EnvironmentCache(tmp_path / "home")
+    first = cache.make("k", built, rebuild=False, waiting=nothing)
 
     def fails(folder: Path) -> None:
         raise SetupError("X", "it rains")
 
     with pytest.raises(SetupError):
-        shelf.make("k", fails, rebuild=True, waiting=nothing)
-    assert shelf.find("k") == first
+        cache.make("k", fails, rebuild=True, waiting=nothing)
+    assert cache.find("k") == first
 
 
 def test_a_killed_build_is_never_taken_for_whole_and_is_cleared_away(tmp_path: Path) -> None:
@@ -87,37 +87,37 @@ def test_a_killed_build_is_never_taken_for_whole_and_is_cleared_away(tmp_path: P
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    shelf = EnvironmentCache(home)
+    cache = EnvironmentCache(home)
     (half,) = folders(home)
-    assert shelf.find("k") is None
-    whole = shelf.make("k", built, rebuild=False, waiting=nothing)
+    assert cache.find("k") is None
+    whole = cache.make("k", built, rebuild=False, waiting=nothing)
     assert folders(home) == [whole.name]
     assert whole.name != half
 
 
 def test_an_environment_in_use_outlives_its_successor_and_then_goes(tmp_path: Path) -> None:
     clock = iter(range(1, 100)).__next__
-    shelf = EnvironmentCache(tmp_path / "home", now=clock)
-    first = shelf.make("k", built, rebuild=False, waiting=nothing)
-    used = shelf.use("k", first)
-    second = shelf.make("k", built, rebuild=True, waiting=nothing)
-    assert folders(shelf.home) == sorted([first.name, second.name])
+    cache = EnvironmentCache(tmp_path / "home", now=clock)
+    first = cache.make("k", built, rebuild=False, waiting=nothing)
+    used = cache.use("k", first)
+    second = cache.make("k", built, rebuild=True, waiting=nothing)
+    assert folders(cache.home) == sorted([first.name, second.name])
     fcntl.flock(used, fcntl.LOCK_UN)
     os.close(used)
-    third = shelf.make("k", built, rebuild=True, waiting=nothing)
-    assert folders(shelf.home) == [third.name]
+    third = cache.make("k", built, rebuild=True, waiting=nothing)
+    assert folders(cache.home) == [third.name]
 
 
 def test_one_that_was_not_used_for_a_month_goes_and_others_stay(tmp_path: Path) -> None:
     times = [time.time() - 31 * DAY]
-    shelf = EnvironmentCache(tmp_path / "home", now=lambda: times[0])
+    cache = EnvironmentCache(tmp_path / "home", now=lambda: times[0])
     for key in ("old", "used"):
-        os.close(shelf.use(key, shelf.make(key, built, rebuild=False, waiting=nothing)))
+        os.close(cache.use(key, cache.make(key, built, rebuild=False, waiting=nothing)))
     times[0] = time.time()
-    os.close(shelf.use("used", shelf.find("used") or tmp_path))
-    shelf.make("new", built, rebuild=False, waiting=nothing)
-    assert shelf.find("old") is None
-    assert [name.partition("-")[0] for name in folders(shelf.home)] == ["new", "used"]
+    os.close(cache.use("used", cache.find("used") or tmp_path))
+    cache.make("new", built, rebuild=False, waiting=nothing)
+    assert cache.find("old") is None
+    assert [name.partition("-")[0] for name in folders(cache.home)] == ["new", "used"]
 
 
 def test_a_cache_that_cannot_be_written_names_the_setting(tmp_path: Path) -> None:

@@ -203,8 +203,8 @@ def test_what_cannot_be_installed_names_the_place_and_the_package(
     condition: str,
     words: str,
 ) -> None:
-    shelf = machine / "cache" / "layers"
-    before = {each for each in shelf.glob("*") if each.is_dir() or each.suffix == ".json"}
+    cache = machine / "cache" / "layers"
+    before = {each for each in cache.glob("*") if each.is_dir() or each.suffix == ".json"}
     resolve = lambda: Layers().require_resolvable(lines, origin="The task `a`", folder=tmp_path)  # noqa: E731
     for attempt in (lambda: layer(*lines), resolve):
         with pytest.raises(LakewardError) as raised:
@@ -213,7 +213,7 @@ def test_what_cannot_be_installed_names_the_place_and_the_package(
         assert "The task `a`" in raised.value.message
         assert words in raised.value.message
         assert raised.value.next_step
-    assert {each for each in shelf.glob("*") if each.is_dir() or each.suffix == ".json"} == before
+    assert {each for each in cache.glob("*") if each.is_dir() or each.suffix == ".json"} == before
 
 
 def test_an_active_layer_is_imported_from_first_and_forgotten_afterwards(

@@ -118,13 +118,11 @@ DECLARING_FILES = (
     *("setup.py", "setup.cfg", "Pipfile", "Pipfile.lock", "environment.yml", "environment.yaml"),
     *("poetry.lock", "uv.lock", "pdm.lock"),
 )
+"""Files that name packages, in addition to those that are read for requirements."""
 _FILE = Path(__file__).with_name("runtime_packages.txt")
 # Modules whose package has another name in runtimes than the one that is installed elsewhere.
 _IN_RUNTIMES = {"psycopg2": "psycopg2", "mlflow": "mlflow-skinny", "attr": "attrs"}
 _NUMBER = re.compile(r"(\d+)\.(\d+)")
-
-
-"""Files that name packages, in addition to those that are read for requirements."""
 
 
 def missing_packages(

@@ -131,7 +131,7 @@ class Layers:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._say, self._show, self._environ = say, show, environ
-        self._shelf = EnvironmentCache(cache_dir(environ) / "layers")
+        self._cache = EnvironmentCache(cache_dir(environ) / "layers")
         self._noted: set[tuple[str, str]] = set()
 
     def get(self, lines: Sequence[str], *, origin: str, folder: Path) -> Layer | None:
@@ -149,13 +149,13 @@ class Layers:
         if request.needs_nothing:
             return None
         key = _key(request)
-        place = self._shelf.find(key)
+        place = self._cache.find(key)
         if place is None:
             waiting = lambda: self._say(f"{origin}: waiting for another process that builds it")  # noqa: E731
-            place = self._shelf.make(
+            place = self._cache.make(
                 key, lambda new: self._build(request, new), rebuild=False, waiting=waiting
             )
-        self._shelf.use(key, place)
+        self._cache.use(key, place)
         return Layer(place, _site(place))
 
     def require_resolvable(self, lines: Sequence[str], *, origin: str, folder: Path) -> None:
@@ -164,9 +164,9 @@ class Layers:
         if request.needs_nothing:
             return
         key = _key(request)
-        if self._shelf.find(key) is not None:
+        if self._cache.find(key) is not None:
             return
-        scratch = self._shelf.home / f"{key}-resolve-{os.getpid()}"
+        scratch = self._cache.home / f"{key}-resolve-{os.getpid()}"
         try:
             self._resolve(request, scratch)
         finally:

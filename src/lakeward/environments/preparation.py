@@ -38,6 +38,7 @@ _PLUGINS: Mapping[str, str] = {
     r"--randomly-.*": "pytest-randomly",
     r"--html|--self-contained-html": "pytest-html",
 }
+"""The plugin that an option needs, by a pattern of the option."""
 
 
 class NoTests(UsageError):
@@ -57,7 +58,7 @@ class Environment:
     folder: Path
     made: bool
     plan: Plan
-    shelf: EnvironmentCache
+    cache: EnvironmentCache
     pinned: Pinned | None = None
 
     def command(self, *arguments: str) -> list[str]:
@@ -81,7 +82,7 @@ class Environment:
 
     def hold(self) -> None:
         """Keep it from being thrown away until this process, or the one that takes its place, ends."""
-        self.shelf.use(self.plan.key, self.folder)
+        self.cache.use(self.plan.key, self.folder)
 
 
 def prepare(
@@ -120,12 +121,12 @@ def prepare(
     interpreter = choose(bounds, installation.python, uv=uv, preferred=python_release(root), environ=environ)
     planned = plan(found, root, installation, interpreter)
     planned = replace(planned, relaxed=(*relaxed, *planned.relaxed))
-    shelf = EnvironmentCache(cache_dir(environ) / "environments")
+    cache = EnvironmentCache(cache_dir(environ) / "environments")
     named = environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
     pinned = None if named else pinned_runtime(planned.left_out, found.lock)
-    there = None if rebuild else shelf.find(planned.key)
+    there = None if rebuild else cache.find(planned.key)
     if there is not None:
-        return Environment(root, there, False, planned, shelf, pinned)
+        return Environment(root, there, False, planned, cache, pinned)
     began = time.monotonic()
     _explain(planned, say)
     if pinned is not None:
@@ -140,9 +141,9 @@ def prepare(
         build(planned, installation, place, Installer(uv, show, environ), say)
 
     wait = lambda: say("another process is making this environment; waiting for it")  # noqa: E731
-    place = shelf.make(planned.key, make, rebuild=rebuild, waiting=wait)
+    place = cache.make(planned.key, make, rebuild=rebuild, waiting=wait)
     say(f"the environment is there after {time.monotonic() - began:.0f} s, and is used from now on: {place}")
-    return Environment(root, place, True, planned, shelf, pinned)
+    return Environment(root, place, True, planned, cache, pinned)
 
 
 def _without(found: Found, excluded: Sequence[str]) -> Found:
@@ -168,9 +169,6 @@ def _explain(planned: Plan, say: Callable[[str], None]) -> None:
         say(f"left out {', '.join(dict.fromkeys(texts))}: {why}")
     for sentence in planned.relaxed:
         say(f"relaxed {sentence}")
-
-
-"""What an option looks like, and the plugin that brings it."""
 
 
 def missing_plugins(

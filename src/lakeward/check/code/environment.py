@@ -22,6 +22,7 @@ _CLASSES = {
     "pyspark.SparkContext": "context_class",
     "pyspark.context.SparkContext": "context_class",
 }
+"""Kinds of what is imported, by its full name."""
 
 
 @dataclass
@@ -129,9 +130,6 @@ def _dotted(node: ast.expr | None) -> str:
     if isinstance(node, ast.Subscript):  # Optional[SparkSession]
         return _dotted(node.slice)
     return ""
-
-
-"""Kinds of what is imported, by its full name."""
 
 
 _CALLED = {"dbutils_class": "dbutils", "client_class": "client", "context_class": "context"}

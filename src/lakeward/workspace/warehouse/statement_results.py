@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from lakeward.dbutils import Redactor
 
 INLINE_BYTES = 25 * 2**20
-
-
 """The platform's limit of a result with the disposition INLINE."""
-
 
 EXTENSIONS = {"JSON_ARRAY": "json", "ARROW_STREAM": "arrow", "CSV": "csv"}
 _EXTERNAL_BYTES = 100 * 2**30
