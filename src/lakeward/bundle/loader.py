@@ -71,7 +71,7 @@ def targets_to_read(
     That is `target`, else DATABRICKS_BUNDLE_TARGET, else the default target, else all of them. Raises
     BundleError as `load` does for files that cannot be read, and TARGET_UNKNOWN for `target`.
     """
-    tree = _with_targets(read_configuration(root.resolve()))
+    tree = _rename_environments(read_configuration(root.resolve()))
     try:
         return (choose_target(tree, target or environ.get("DATABRICKS_BUNDLE_TARGET") or None),)
     except BundleError as error:
@@ -80,7 +80,7 @@ def targets_to_read(
         return tuple(tree.children["targets"].children)
 
 
-def _with_targets(tree: Node) -> Node:
+def _rename_environments(tree: Node) -> Node:
     """Return `tree` in which `environments`, the name of `targets` before 2023, is called so."""
     if "targets" in tree.children or "environments" not in tree.children:
         return tree
@@ -108,7 +108,7 @@ def resolved(
     notices = (*repeated_keys(tree), *unknown_fields(tree))
     tree, mistyped = without_mistyped(tree)
     notices += mistyped
-    tree = _with_targets(tree)
+    tree = _rename_environments(tree)
     chosen = called or choose_target(tree, target)
     tree = select_target(tree, chosen)
     require_unique(tree)

@@ -43,7 +43,7 @@ def read_setuptools_project(folder: Path, backend: str | None) -> Distribution |
     script, config = folder / "setup.py", folder / "setup.cfg"
     if not script.is_file() and not config.is_file():
         return None
-    declared = {**_of_config(config), **_of_script(script)}
+    declared = {**_read_config(config), **_read_script(script)}
     if not script.is_file() and "name" not in declared:
         return None
     points = dict(_points(declared.get("entry_points")))
@@ -55,7 +55,7 @@ def read_setuptools_project(folder: Path, backend: str | None) -> Distribution |
     return Distribution(name, points, folders, script if script.is_file() else config, backend or _BACKEND)
 
 
-def _of_config(file: Path) -> dict[str, Any]:
+def _read_config(file: Path) -> dict[str, Any]:
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read(file, encoding="utf-8")
@@ -72,7 +72,7 @@ def _of_config(file: Path) -> dict[str, Any]:
     return found
 
 
-def _of_script(file: Path) -> dict[str, Any]:
+def _read_script(file: Path) -> dict[str, Any]:
     """Return the arguments of `setup(…)` that are literals."""
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))

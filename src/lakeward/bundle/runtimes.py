@@ -47,21 +47,21 @@ def runtime_of(bundle: Bundle, key: str | None = None) -> str | None:
     are serverless: code of that job may use what serverless compute refuses. None if no runtime is set.
     """
     if key is not None and key in bundle.pipelines:
-        return _of_pipeline(bundle.pipelines[key])
+        return _pipeline_runtime(bundle.pipelines[key])
     if key is not None and key in bundle.jobs:
-        return next(_of_job(bundle.jobs[key]), None)
-    of_jobs = [runtime for job in bundle.jobs.values() for runtime in _of_job(job)]
-    of_pipelines = [_of_pipeline(pipeline) for pipeline in bundle.pipelines.values()]
+        return next(_job_runtimes(bundle.jobs[key]), None)
+    of_jobs = [runtime for job in bundle.jobs.values() for runtime in _job_runtimes(job)]
+    of_pipelines = [_pipeline_runtime(pipeline) for pipeline in bundle.pipelines.values()]
     named = [runtime for runtime in (*of_jobs, *of_pipelines) if runtime]
     return next((runtime for runtime in named if runtime != SERVERLESS), SERVERLESS if named else None)
 
 
-def _of_pipeline(pipeline: Mapping[str, Any]) -> str | None:
+def _pipeline_runtime(pipeline: Mapping[str, Any]) -> str | None:
     # A classic pipeline has the runtime of its channel, which has no number.
     return SERVERLESS if pipeline.get("serverless") is True else None
 
 
-def _of_job(job: Mapping[str, Any]) -> Iterator[str]:
+def _job_runtimes(job: Mapping[str, Any]) -> Iterator[str]:
     clusters = {c.get("job_cluster_key"): c.get("new_cluster") or {} for c in job.get("job_clusters") or ()}
     for task in job.get("tasks") or ():
         if task.get("environment_key"):

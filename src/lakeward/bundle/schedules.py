@@ -234,13 +234,13 @@ def timers_of(job: Mapping[str, Any]) -> tuple[Timer, ...]:
 def _timers(job: Mapping[str, Any]) -> Iterator[Timer]:
     schedule, trigger, continuous = (job.get(key) for key in ("schedule", "trigger", "continuous"))
     if schedule:
-        yield Timer("schedule", "schedule", _paused(schedule), schedule)
+        yield Timer("schedule", "schedule", _is_paused(schedule), schedule)
     for kind in ("file_arrival", "table_update", "periodic"):
         if trigger and trigger.get(kind):
-            yield Timer(kind, "trigger", _paused(trigger), trigger[kind])
+            yield Timer(kind, "trigger", _is_paused(trigger), trigger[kind])
     if continuous is not None:
-        yield Timer("continuous", "continuous", _paused(continuous), continuous)
+        yield Timer("continuous", "continuous", _is_paused(continuous), continuous)
 
 
-def _paused(settings: Mapping[str, Any]) -> bool:
+def _is_paused(settings: Mapping[str, Any]) -> bool:
     return settings.get("pause_status") == "PAUSED"

@@ -149,7 +149,7 @@ def missing_packages(
         if use.guarded:
             continue
         if use.kind == "module" and use.name.startswith("databricks."):
-            yield from _of_databricks(use, own, text)
+            yield from _missing_databricks_packages(use, own, text)
         if use.kind != "import" or _is_replaced(use):
             continue
         name = use.name.partition(".")[0]
@@ -220,7 +220,7 @@ def _package_of_databricks(module: str) -> str | None:
     return OF_DATABRICKS.get(parts[1])
 
 
-def _of_databricks(use: Use, own: Collection[str], text: str) -> Iterator[Finding]:
+def _missing_databricks_packages(use: Use, own: Collection[str], text: str) -> Iterator[Finding]:
     """Yield a finding for a package below `databricks` that is not the repository's, declared or there."""
     parts = use.name.split(".")
     second = parts[1] if len(parts) > 1 else ""

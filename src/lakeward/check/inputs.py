@@ -56,7 +56,7 @@ def schemas_needed(
     made |= {name.rpartition(".")[2] for name in made}
     texts = [text.lower() for text in declarations]
     for use in uses:
-        for kind, name in _entered(use):
+        for kind, name in _containers_of(use):
             last = name.rpartition(".")[2]
             known = any(alike(last, each) for each in made) or any(last in text for text in texts)
             if known or last in _THERE:
@@ -68,7 +68,7 @@ def schemas_needed(
             yield Finding("needs_seed", f"{kind} {name}", use.place, cure)
 
 
-def _entered(use: Use) -> Iterator[tuple[str, str]]:
+def _containers_of(use: Use) -> Iterator[tuple[str, str]]:
     """Yield (kind, name) of the catalog and the schema that a use needs; names with a hole are not judged."""
     catalog = use.name.lower().rpartition(".")[0]
     names = [("catalog", catalog)] if catalog else []

@@ -70,7 +70,7 @@ def check(
     findings += schemas_needed(uses, texts, _schemas(path))
     findings += unmapped_libraries(uses)
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
-    chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)
+    chosen = chosen or _runtime_of_bundle(path, environ, target) or _runtime_of_project(path)
     findings += missing_packages(uses, files, [*texts, *_requirements(uses)], chosen)
     advice, unreadable = newer_grammar(unread, chosen)
     findings += advice
@@ -111,7 +111,7 @@ def _base(path: Path) -> str:
     return "" if folder == Path() else f"{folder.as_posix().rstrip('/')}/"
 
 
-def _of_bundle_above(path: Path, environ: Mapping[str, str], target: str | None) -> str | None:
+def _runtime_of_bundle(path: Path, environ: Mapping[str, str], target: str | None) -> str | None:
     """Return the runtime of the bundle that `path` is a part of."""
     from lakeward.bundle import find_root, load, runtime_of, targets_to_read
 
@@ -173,7 +173,7 @@ def _schemas(path: Path) -> Iterator[str]:
                 yield from (schema.parent.name, f"{schema.parent.name}.{schema.name}")
 
 
-def _of_project(path: Path) -> str:
+def _runtime_of_project(path: Path) -> str:
     """Return the runtime that the project names or its pins choose, else the default.
 
     A file of the project that cannot be read chooses none.

@@ -22,7 +22,7 @@ def requirements_in(name: str, content: bytes) -> Iterator[Use]:
             yield from _one(line, Place(name, 0, number, 1))
         return
     lines = source.splitlines()
-    for text in _in_pyproject(tomllib.loads(source)):
+    for text in _pyproject_requirements(tomllib.loads(source)):
         package = _REQUIREMENT.match(text)
         if package is not None:
             number = next((n for n, line in enumerate(lines, start=1) if package[1] in line), 1)
@@ -35,7 +35,7 @@ def _one(text: str, place: Place) -> Iterator[Use]:
         yield Use("requirement", found[1], place, found[2].strip().strip(",") or None)
 
 
-def _in_pyproject(content: Mapping[str, Any]) -> Iterator[str]:
+def _pyproject_requirements(content: Mapping[str, Any]) -> Iterator[str]:
     project, tool = content.get("project", {}), content.get("tool", {})
     groups = [
         project.get("dependencies", ()),

@@ -58,8 +58,8 @@ def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
             _READERS[file.kind](content, scanner)
         finally:
             cell = scanner.cell
-            _included(file, scanner)
-            _installed(file, scanner)
+            _emit_missing_notebooks(file, scanner)
+            _emit_missing_packages(file, scanner)
             scanner.cell = cell
     except Unreadable as error:
         place = Place(file.name, scanner.cell, error.line, error.column)
@@ -67,7 +67,7 @@ def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
     return scanner.uses, unread
 
 
-def _included(file: SourceFile, scanner: Scanner) -> None:
+def _emit_missing_notebooks(file: SourceFile, scanner: Scanner) -> None:
     """Emit each `%run` whose notebook is neither in the repository nor mapped."""
     from lakeward.errors import LakewardError
     from lakeward.notebooks import SUFFIXES, parse_run_line
@@ -92,7 +92,7 @@ def _included(file: SourceFile, scanner: Scanner) -> None:
             scanner.emit("task", "%run", line, column, reason)
 
 
-def _installed(file: SourceFile, scanner: Scanner) -> None:
+def _emit_missing_packages(file: SourceFile, scanner: Scanner) -> None:
     """Emit each local package of `%pip` that is not there."""
     from lakeward.notebooks import missing_package_files
 
@@ -110,10 +110,10 @@ def _python(content: bytes, scanner: Scanner) -> None:
     try:
         _scan_python(content, 1, scanner)
     except Unreadable as error:
-        raise _with_magic(error, content) from None
+        raise _explain_magic(error, content) from None
 
 
-def _with_magic(error: Unreadable, content: bytes) -> Unreadable:
+def _explain_magic(error: Unreadable, content: bytes) -> Unreadable:
     """Return the error of a file that is not a notebook, with the remedy if the line has a magic."""
     lines = content.splitlines()
     words = lines[error.line - 1].split() if 0 < error.line <= len(lines) else []

@@ -51,12 +51,12 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str]) -> Iterator[Findin
             continue
         name = ".".join(parts)
         if "information_schema" in parts[:-1]:
-            yield _of_the_information_schema(name, parts[-1], use)
+            yield _information_schema_finding(name, parts[-1], use)
             continue
         yield Finding("needs_seed", f"table {name}", use.place, seed_hint(name))
 
 
-def _of_the_information_schema(name: str, view: str, use: Use) -> Finding:
+def _information_schema_finding(name: str, view: str, use: Use) -> Finding:
     if view in INFORMATION_SCHEMA or HOLE in view:
         return Finding("runs_with_lakeward", "information_schema", use.place, SERVED)
     cure = f"The information schema has {', '.join(INFORMATION_SCHEMA)} here."

@@ -52,7 +52,7 @@ def table_diagnoses(state: TableState, subject: str, table: str, now: float) -> 
 
 def small_files(state: TableState, now: float) -> Found | None:  # noqa: ARG001  # one signature for all rules
     saved = total = size = 0
-    for files in _by_partition(state).values():
+    for files in _group_by_partition(state).values():
         small = [each.size for each in files if each.size < limits.SMALL_FILE_BYTES]
         if small:
             saved += len(small) - _merged(sum(small))
@@ -71,7 +71,7 @@ def small_files(state: TableState, now: float) -> Found | None:  # noqa: ARG001 
 
 
 def over_partitioned(state: TableState, now: float) -> Found | None:  # noqa: ARG001
-    partitions = len(_by_partition(state)) if state.partition_columns else 0
+    partitions = len(_group_by_partition(state)) if state.partition_columns else 0
     if partitions < limits.MANY_PARTITIONS or state.bytes / partitions >= limits.SMALL_FILE_BYTES:
         return None
     return Found(
@@ -222,7 +222,7 @@ RULES: dict[str, Callable[[TableState, float], Found | None]] = {
 }
 
 
-def _by_partition(state: TableState) -> dict[Any, list[DataFile]]:
+def _group_by_partition(state: TableState) -> dict[Any, list[DataFile]]:
     found: dict[Any, list[DataFile]] = defaultdict(list)
     for each in state.files:
         found[each.partition].append(each)

@@ -68,7 +68,7 @@ def attempt_error(error: BaseException, root: Path) -> str:
     text = redacted(text)  # before the text is truncated, possibly within a secret
     if len(text) > _MESSAGE_LIMIT:
         text = f"{text[:_MESSAGE_LIMIT]} … ({len(text) - _MESSAGE_LIMIT} more characters)"
-    place = _place(error, root)
+    place = _user_place(error, root)
     return f"{text} ({place})" if place else text
 
 
@@ -87,14 +87,14 @@ def format_user_traceback(error: BaseException) -> str | None:
     return redacted("".join(report.format()))[-_TRACEBACK_LIMIT:]
 
 
-def _place(error: BaseException, root: Path) -> str | None:
+def _user_place(error: BaseException, root: Path) -> str | None:
     if isinstance(error, SyntaxError) and error.filename:
-        return _shown(error.filename, error.lineno, root)
+        return _place_text(error.filename, error.lineno, root)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_user_file(frame.filename)]
-    return _shown(frames[-1].filename, frames[-1].lineno, root) if frames else None
+    return _place_text(frames[-1].filename, frames[-1].lineno, root) if frames else None
 
 
-def _shown(filename: str, line: int | None, root: Path) -> str:
+def _place_text(filename: str, line: int | None, root: Path) -> str:
     path = Path(filename).resolve()
     shown = path.relative_to(root.resolve()) if path.is_relative_to(root.resolve()) else path
     return f"{shown}:{line}" if line else str(shown)

@@ -76,7 +76,7 @@ def packages_of_task(bundle: Bundle, job: Mapping[str, Any], task: Task) -> tupl
     lines = [*environment, *task.libraries, *task.packages]
     package = str(task.spec.get("package_name") or "") if task.kind == "python_wheel_task" else ""
     used = [each for each in bundle.distributions().values() if package and each.is_package(package)]
-    return list(_with_dependencies(bundle, lines, used)), origin
+    return list(_resolve_projects(bundle, lines, used)), origin
 
 
 def packages_of_pipeline(bundle: Bundle, key: str) -> tuple[list[str], str]:
@@ -90,7 +90,7 @@ def packages_of_pipeline(bundle: Bundle, key: str) -> tuple[list[str], str]:
         return [], f"The pipeline `{key}`"
     lines = [str(line) for line in (pipeline.get("environment") or {}).get("dependencies") or ()]
     lines += [str(each["whl"]) for each in pipeline.get("libraries") or () if each.get("whl")]
-    return list(_with_dependencies(bundle, lines, ())), f"The pipeline `{key}`"
+    return list(_resolve_projects(bundle, lines, ())), f"The pipeline `{key}`"
 
 
 def _has_python(bundle: Bundle, key: str, pipeline: Mapping[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def own_project(bundle: Bundle, text: str) -> Distribution | None:
 
     A folder may be editable: `-e ./packaging/name`.
     """
-    path = posixpath.normpath(_without_option(text))
+    path = posixpath.normpath(_strip_option(text))
     if not path.endswith(".whl"):
         folders = {posixpath.normpath(place): each for place, each in bundle.distributions().items()}
         return folders.get(path)
@@ -131,7 +131,7 @@ def _below_root(bundle: Bundle, line: str) -> str:
     return f"{parts['option'] or ''}./{posixpath.relpath(parts['path'], files)}"
 
 
-def _without_option(line: str) -> str:
+def _strip_option(line: str) -> str:
     parts = _OPTION.fullmatch(line)
     return parts["path"] if parts else line
 
@@ -149,7 +149,7 @@ def map_workspace_paths(lines: Iterable[str], settings: Settings) -> list[str]:
     return found
 
 
-def _with_dependencies(bundle: Bundle, lines: Iterable[str], used: Iterable[Distribution]) -> Iterator[str]:
+def _resolve_projects(bundle: Bundle, lines: Iterable[str], used: Iterable[Distribution]) -> Iterator[str]:
     projects: dict[Path, Distribution] = {each.file: each for each in used}
     for declared in lines:
         line = _below_root(bundle, declared)

@@ -123,7 +123,7 @@ class Display:
     def _stream(self, df: DataFrame, options: dict[str, Any]) -> None:
         """Start a query for a displayed stream, whose rows are recorded at the end of the run."""
         latest = _Latest(df.columns)
-        self.queries.append(_started(df, latest, options, f"display_query_{next(self._numbers)}"))
+        self.queries.append(_start_query(df, latest, options, f"display_query_{next(self._numbers)}"))
         self.recorder.show_late(latest.output)
 
 
@@ -144,7 +144,7 @@ class _Latest:
             return display_data(table(self.columns, self.rows))
 
 
-def _started(df: DataFrame, latest: _Latest, options: dict[str, Any], name: str) -> Any:
+def _start_query(df: DataFrame, latest: _Latest, options: dict[str, Any], name: str) -> Any:
     from pyspark.errors import AnalysisException, StreamingQueryException
 
     def start(mode: str) -> Any:

@@ -78,7 +78,7 @@ def _shown(output: Mapping[str, Any], redact: Redactor) -> dict[str, Any]:
     return {**output, "data": data}
 
 
-def _with_magic(cell: CellRecord) -> str:
+def _add_magic(cell: CellRecord) -> str:
     """Return the source of a cell of a Python notebook: other languages begin with their magic."""
     text = cell.source.strip()
     if cell.language == "python" or text.startswith("%"):
@@ -95,7 +95,7 @@ def as_ipynb(run: NotebookRun) -> Mapping[str, Any]:
             cells.append({"cell_type": "markdown", **shared, "source": cell.source})
             continue
         ran = {"execution_count": at if cell.state != "SKIPPED" else None, "outputs": cell.outputs}
-        cells.append({"cell_type": "code", **shared, "source": _with_magic(cell), **ran})
+        cells.append({"cell_type": "code", **shared, "source": _add_magic(cell), **ran})
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     about = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": about, "cells": cells}

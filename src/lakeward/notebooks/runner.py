@@ -109,7 +109,7 @@ class _Run:
             environment.in_notebook(file),
             arguments=options.parameters,
             widgets={},
-            run_notebook=self._child,
+            run_notebook=self._run_notebook,
             restart_python=self.restart,
         )
         self.recorder = Recorder()
@@ -153,18 +153,18 @@ class _Run:
                 self._magic("pip", install_commands(dependencies), 1)
             stack.enter_context(self.recorder.listening())
             self.recorder.cells += [
-                CellRecord(cell.number, cell.language, _own_text(cell), cell.title)
+                CellRecord(cell.number, cell.language, _cell_text(cell), cell.title)
                 for cell in self.notebook.cells
             ]
             cells, self.recorder.cells = self.recorder.cells, []
             try:
                 for cell, record in zip(self.notebook.cells, cells, strict=True):
                     self.recorder.cells.append(record)
-                    error = self._one(cell, record)
+                    error = self._run_cell(cell, record)
                     if error is not None:
                         break
                 else:
-                    self._wait(before)
+                    self._wait_for_streams(before)
             except NotebookExit as leaving:
                 exit_value = str(leaving)
             finally:
@@ -174,7 +174,7 @@ class _Run:
         seconds = time.monotonic() - began
         return NotebookRun(self.file, state, exit_value, error, tuple(cells), seconds, tuple(self.children))
 
-    def _one(self, cell: Cell, record: CellRecord) -> CellError | None:
+    def _run_cell(self, cell: Cell, record: CellRecord) -> CellError | None:
         began = time.monotonic()
         if self.on_cell is not None:
             self.on_cell(record, len(self.notebook.cells))
@@ -250,7 +250,7 @@ class _Run:
             self.folder, self.environment.arguments = outer, arguments
             self.environment.widgets.update(requested.arguments)
 
-    def _child(self, path: str, timeout: int, arguments: Mapping[str, str]) -> str:
+    def _run_notebook(self, path: str, timeout: int, arguments: Mapping[str, str]) -> str:
         """Run a notebook for `dbutils.notebook.run`, with a namespace and a session of its own."""
         found = find_notebook(path, self.folder, self.root, settings=self.environment.settings())
         if found is None:
@@ -276,7 +276,7 @@ class _Run:
             raise NotebookError("NOTEBOOK_FAILED", f"com.databricks.WorkflowException: FAILED: {child.error}")
         return child.exit_value or ""
 
-    def _wait(self, before: set[Any]) -> None:
+    def _wait_for_streams(self, before: set[Any]) -> None:
         """Wait for streams that the run has started."""
         announced: list[str] = []
         while True:
@@ -293,7 +293,7 @@ class _Run:
                 self.on_wait(names)
 
 
-def _own_text(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     name = f"%{cell.language}" if cell.is_magic and cell.language not in ("python", "md") else ""
     text = cell.source.strip("\n") if not cell.is_magic else cell.source.strip()
     return f"{name}\n{text}" if name and "\n" in text else f"{name} {text}".strip() if name else text

@@ -54,7 +54,7 @@ def _cells(block: list[Line], language: str, number: int) -> Iterator[Cell]:
         if marked:
             yield _magic(lines, language, number, title)
         elif any(_is_code(line, language) for _, line in lines):
-            yield _unmarked(lines, language, number, title)
+            yield _strip_marks(lines, language, number, title)
 
 
 def _parts(block: list[Line], language: str) -> Iterator[tuple[bool, list[Line]]]:
@@ -80,7 +80,7 @@ def _is_code(line: str, language: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith(_COMMENT[language])
 
 
-def _unmarked(lines: list[Line], language: str, number: int, title: str) -> Cell:
+def _strip_marks(lines: list[Line], language: str, number: int, title: str) -> Cell:
     """Return a cell without MAGIC, which may begin with a magic all the same."""
     start = next(at for at, (_, line) in enumerate(lines) if line.strip() and not MARK.match(line))
     if lines[start][1].lstrip().startswith("%"):

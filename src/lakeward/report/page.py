@@ -38,18 +38,18 @@ _PAGE = """\
 def write_page(report: Mapping[str, Any], path: Path, kind: Kind = "pipeline") -> None:
     """Write a report as one HTML file that needs no network; the file is replaced atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, _template(kind).replace(_PLACE, _embedded(report)))
+    atomic_write(path, _template(kind).replace(_PLACE, _embed(report)))
 
 
 def embedded_size(value: Any) -> int:
     """Return the bytes that a value takes in the page."""
-    return len(_embedded(value).encode())
+    return len(_embed(value).encode())
 
 
-def _embedded(report: Any) -> str:
+def _embed(report: Any) -> str:
     """Return JSON that no name can end the script element with.
 
-    >>> _embedded({"a": "</script>"})
+    >>> _embed({"a": "</script>"})
     '{"a":"\\\\u003c/script\\\\u003e"}'
     """
     text = json.dumps(report, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -56,7 +56,7 @@ def pull(
     try:
         table = _rows(workspace, name, limit, warehouse or _warehouse(workspace), sleep)
     except (DatabricksError, OSError) as error:
-        raise _failed(name, _first_line(error)) from None
+        raise _pull_error(name, _first_line(error)) from None
     to.parent.mkdir(parents=True, exist_ok=True)
     with atomic_replace(to) as aside:
         pq.write_table(table, aside)
@@ -79,7 +79,7 @@ def _warehouse(workspace: Any) -> str:
     return str((running or there)[0].id)
 
 
-def _failed(name: TableName, why: str) -> SeedError:
+def _pull_error(name: TableName, why: str) -> SeedError:
     return SeedError("PULL_FAILED", f"{name} cannot be read from the workspace: {why}")
 
 
@@ -102,7 +102,7 @@ def _rows(
         answer = api.get_statement(answer.statement_id)
     if answer.status.state is not sql.StatementState.SUCCEEDED:
         said = answer.status.error.message if answer.status.error else answer.status.state.value
-        raise _failed(name, str(said))
+        raise _pull_error(name, str(said))
     links = list(_links(api, answer))
     if not links:
         raise SeedError("PULL_FAILED", f"The workspace gave no rows of {name}, and so no schema.")

@@ -105,10 +105,10 @@ class PathMap:
 
         Raises InvalidPathError for a `dbfs:` URI with a host.
         """
-        plain = _without_file_scheme(path)
+        plain = _strip_file_scheme(path)
         if plain is None:
             return path
-        clean = _resolved(plain)
+        clean = _resolve(plain)
         on_driver = plain is not path
         if self.root_is_dbfs and clean.startswith("dbfs:/"):
             # `dbfs:/x` and `/x` are one path, so local folders are local in both spellings.
@@ -295,7 +295,7 @@ def _refuse_dbfs_host(path: str) -> None:
         )
 
 
-def _without_file_scheme(path: str) -> str | None:
+def _strip_file_scheme(path: str) -> str | None:
     """Return `/x` for `file:/x`, `file:///x` and `file://localhost/x`; None for a relative path."""
     if path.startswith("file:/"):
         path = path[len("file:") :]
@@ -304,7 +304,7 @@ def _without_file_scheme(path: str) -> str | None:
     return path if path.startswith("/") or scheme_of(path) else None
 
 
-def _resolved(path: str) -> str:
+def _resolve(path: str) -> str:
     """Resolve `.`, `..` and doubled slashes, also in a URI; a trailing slash is kept."""
     if path.startswith("/"):
         root, rest = "", path

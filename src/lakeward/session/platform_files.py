@@ -79,7 +79,7 @@ def find_platform_file(
             candidate = place.with_name(place.name + extension)
             if candidate.is_file():
                 return candidate.resolve()
-    return _by_tail(path, root, names, folders=False)
+    return _find_by_tail(path, root, names, folders=False)
 
 
 def find_platform_folder(path: str, root: Path, *, settings: Settings | None) -> Path | None:
@@ -90,7 +90,7 @@ def find_platform_folder(path: str, root: Path, *, settings: Settings | None) ->
     for place in _direct(path, root, settings):
         if place.is_dir():
             return place.resolve()
-    found = _by_tail(path, root, ("",), folders=True)
+    found = _find_by_tail(path, root, ("",), folders=True)
     if found is None:
         repository = _repository(root.absolute().resolve())
         return repository if repository.name == posixpath.basename(_clean(path)) else None
@@ -130,12 +130,12 @@ def _short(path: str) -> str:
     return clean.removeprefix("/Workspace") if clean.startswith("/Workspace/") else clean
 
 
-def _by_tail(path: str, root: Path, extensions: Sequence[str], *, folders: bool) -> Path | None:
+def _find_by_tail(path: str, root: Path, extensions: Sequence[str], *, folders: bool) -> Path | None:
     parts = tuple(_short(path).strip("/").split("/"))
     root = root.absolute().resolve()
     base = _repository(root)
     best: dict[Path, tuple[int, Path]] = {}
-    for place, found in _named(base, [parts[-1] + each for each in extensions], folders=folders):
+    for place, found in _find_entries(base, [parts[-1] + each for each in extensions], folders=folders):
         best[place] = (_common(parts[:-1], place.relative_to(base).parts), found)
     longest = max((length for length, _ in best.values()), default=0)
     matches = {place: found for place, (length, found) in best.items() if length == longest}
@@ -154,7 +154,7 @@ def _by_tail(path: str, root: Path, extensions: Sequence[str], *, folders: bool)
     return next(iter(matches.values()), None)
 
 
-def _named(base: Path, names: Sequence[str], *, folders: bool) -> Iterator[tuple[Path, Path]]:
+def _find_entries(base: Path, names: Sequence[str], *, folders: bool) -> Iterator[tuple[Path, Path]]:
     """Yield (folder, entry) for each folder at or below `base` with an entry of one of `names`, the first."""
     for folder, inner, files in os.walk(base):
         inner[:] = sorted(each for each in inner if not each.startswith(".") and each not in _SKIPPED)

@@ -152,12 +152,12 @@ def _pair_lines(columns: Sequence[str], pair: Pair) -> Iterator[str]:
         (columns[at], _shown(pair.actual[at], longest=80), _shown(pair.expected[at], longest=80))
         for at in pair.columns
     ]
-    for line in _aligned([header, *cells]):
+    for line in _align([header, *cells]):
         yield f"      {line}"
 
 
 def _grid(columns: Sequence[str], rows: Sequence[Row], mark: str) -> Iterator[str]:
-    lines = _aligned([tuple(columns), *(tuple(_shown(value) for value in row) for row in rows)])
+    lines = _align([tuple(columns), *(tuple(_shown(value) for value in row) for row in rows)])
     for number, line in enumerate(lines):
         yield f"  {mark if number else ' '} {line}"
 
@@ -173,11 +173,11 @@ def schema_report(rows: Sequence[tuple[str, str | None, str | None]]) -> str:
             for _, a, e in rows
         ),
     ]
-    lines += [f"  {line}  {mark}".rstrip() for line, mark in zip(_aligned(cells), marks, strict=True)]
+    lines += [f"  {line}  {mark}".rstrip() for line, mark in zip(_align(cells), marks, strict=True)]
     return "\n".join(lines)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[position]) for row in rows) for position in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 

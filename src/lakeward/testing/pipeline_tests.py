@@ -276,14 +276,14 @@ def _creating(before: Any) -> Any:
             try:
                 return before(self, *arguments, **named)
             except AnalysisException as error:
-                if not _created(getattr(self, "_spark", self), str(error)):
+                if not _create_missing(getattr(self, "_spark", self), str(error)):
                     raise
         return before(self, *arguments, **named)
 
     return creating
 
 
-def _created(spark: SparkSession, error: str) -> bool:
+def _create_missing(spark: SparkSession, error: str) -> bool:
     """Create the catalog or schema that the `error` misses; return whether there is a new one."""
     from lakeward.session import missing_catalog, missing_schema
 

@@ -56,7 +56,7 @@ class ColumnCast:
         if array.type == target:
             return array, None
         if self._fits(array.type, target):
-            return self._converted(array, target), None
+            return self._cast(array, target), None
         if pa.types.is_struct(array.type) and pa.types.is_struct(target):
             return self._split_record(array, target)
         return None, array
@@ -102,7 +102,7 @@ class ColumnCast:
         plain = spark_compatible_type(source)
         return plain == target or (self.widens and _is_wider(target, plain))
 
-    def _converted(self, array: pa.Array, target: pa.DataType) -> pa.Array:
+    def _cast(self, array: pa.Array, target: pa.DataType) -> pa.Array:
         if self.zone is not None and pa.types.is_timestamp(target) and array.type.tz is None and target.tz:
             clocks = array.cast(pa.timestamp("us"))
             return pc.assume_timezone(clocks, self.zone, ambiguous="earliest", nonexistent="latest").cast(

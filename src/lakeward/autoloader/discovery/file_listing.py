@@ -228,7 +228,7 @@ class FileLister:
             except FileNotFoundError:
                 continue
             status = FileStatus(key, path, size, mtime)
-            if self._in_time(mtime) and (not is_known or (changed is not None and changed(status))):
+            if self._is_in_time_range(mtime) and (not is_known or (changed is not None and changed(status))):
                 files.append(status)
         files.sort(key=lambda status: (status.mtime, status.key))
         return files
@@ -265,7 +265,7 @@ class FileLister:
             paths = (path for path in paths if pattern.fullmatch(path.rpartition("/")[2]))
         return paths
 
-    def _in_time(self, mtime: int) -> bool:
+    def _is_in_time_range(self, mtime: int) -> bool:
         after, before = self.modified
         seconds = mtime / 1e6
         return (after is None or seconds > after.timestamp()) and (

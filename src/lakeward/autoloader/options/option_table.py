@@ -175,7 +175,7 @@ FORMATS = ("avro", "binaryFile", "csv", "json", "orc", "parquet", "text", "xml")
 MODES = ("addNewColumns", "addNewColumnsWithTypeWidening", "failOnNewColumns", "none", "rescue")
 
 
-def _prefixed(rows: Iterable[Option]) -> list[Option]:
+def _add_prefix(rows: Iterable[Option]) -> list[Option]:
     return [
         Option(PREFIX + r.key, r.kind, r.default, r.verdict, r.note, r.choices, r.secret, r.formats)
         for r in rows
@@ -184,7 +184,7 @@ def _prefixed(rows: Iterable[Option]) -> list[Option]:
 
 _LISTING = "files are discovered by listing, with the same result"
 
-_COMMON = _prefixed(
+_COMMON = _add_prefix(
     [
         Option("format", "choice", None, choices=FORMATS, note="required"),
         Option("schemaLocation", "path", note="directory of inferred schema versions"),
@@ -228,7 +228,7 @@ _COMMON = _prefixed(
     ]
 )
 
-_DISCOVERY = _prefixed(
+_DISCOVERY = _add_prefix(
     [
         Option("useNotifications", "bool", "false", "accepted", _LISTING),
         Option("useManagedFileEvents", "bool", "false", "accepted", _LISTING),
@@ -301,7 +301,7 @@ OPTIONS: tuple[Option, ...] = (*_COMMON, *_DISCOVERY, *_FILES, *FORMAT_ROWS)
 
 
 @cache
-def _by_key() -> dict[str, Option]:
+def _index_options() -> dict[str, Option]:
     return {option.key.lower(): option for option in OPTIONS}
 
 
@@ -310,4 +310,4 @@ def find_option(key: str) -> Option | None:
     lower = key.lower()
     if lower.startswith("cloudfiles.resourcetag."):
         lower = "cloudfiles.resourcetag"
-    return _by_key().get(lower)
+    return _index_options().get(lower)

@@ -139,14 +139,14 @@ class BatchBuilder:
             elif column.name == self.plan.corrupt:
                 array = pa.nulls(rows, pa.string()) if corrupt is None else pa.array(corrupt, pa.string())
             elif column.name in self.plan.partitions:
-                array = self._repeated(self.partition_values(column.name, files), files)
+                array = self._repeat_by_file(self.partition_values(column.name, files), files)
             elif column.name in data:
                 array = data[column.name]
             elif column.name == METADATA:
                 array = pa.nulls(rows, column.type)
                 if self.plan.metadata:
                     texts = [encode_file_metadata(status) for status, _ in files]
-                    array = self._repeated(pa.array(texts, column.type), files)
+                    array = self._repeat_by_file(pa.array(texts, column.type), files)
             else:
                 array = pa.nulls(rows, column.type)
             arrays.append(array)
@@ -162,7 +162,7 @@ class BatchBuilder:
         return parse_column(texts, dtype, arrow_type, TextFormats.of(self.options, self.plan.time_zone))[0]
 
     @staticmethod
-    def _repeated(values: pa.Array, files: Sequence[FileSpan]) -> pa.Array:
+    def _repeat_by_file(values: pa.Array, files: Sequence[FileSpan]) -> pa.Array:
         return values.take(_file_indices(files))
 
 

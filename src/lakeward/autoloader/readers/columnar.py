@@ -120,14 +120,10 @@ class ColumnarReader:
         for name in names:
             if name not in arrays:
                 arrays[name] = pa.nulls(batch.num_rows, self._builder.arrow.field(name).type)
-        rescued = (
-            self._rescued(surplus, batch.num_rows, status) if surplus and self._builder.rescues else None
-        )
+        rescued = self._rescue(surplus, batch.num_rows, status) if surplus and self._builder.rescues else None
         return self._builder.build(arrays, [(status, batch.num_rows)], rescued, None)
 
-    def _rescued(
-        self, surplus: dict[str, pa.Array], rows: int, status: FileStatus
-    ) -> list[str | None] | None:
+    def _rescue(self, surplus: dict[str, pa.Array], rows: int, status: FileStatus) -> list[str | None] | None:
         columns = {name: array.to_pylist(maps_as_pydicts="lossy") for name, array in surplus.items()}
         rescued: dict[int, dict[str, str]] = {}
         for row in range(rows):
@@ -176,16 +172,16 @@ def parquet_schema(file: pq.ParquetFile) -> pa.Schema:
     if "INT96" not in leaves:
         return file.schema_arrow
     each = iter(leaves)
-    return pa.schema([field.with_type(_with_instants(field.type, each)) for field in file.schema_arrow])
+    return pa.schema([field.with_type(_instant_type(field.type, each)) for field in file.schema_arrow])
 
 
-def _with_instants(dtype: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
+def _instant_type(dtype: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
     if pa.types.is_struct(dtype):
-        return pa.struct([field.with_type(_with_instants(field.type, leaves)) for field in dtype])
+        return pa.struct([field.with_type(_instant_type(field.type, leaves)) for field in dtype])
     if pa.types.is_list(dtype):
-        return pa.list_(dtype.value_field.with_type(_with_instants(dtype.value_type, leaves)))
+        return pa.list_(dtype.value_field.with_type(_instant_type(dtype.value_type, leaves)))
     if pa.types.is_map(dtype):
-        keys, values = _with_instants(dtype.key_type, leaves), _with_instants(dtype.item_type, leaves)
+        keys, values = _instant_type(dtype.key_type, leaves), _instant_type(dtype.item_type, leaves)
         return pa.map_(dtype.key_field.with_type(keys), dtype.item_field.with_type(values))
     return pa.timestamp("us", "UTC") if next(leaves) == "INT96" else dtype
 

@@ -81,7 +81,7 @@ class CsvDialect:
             while start < end and line[start] in " \t" and line[start] != self.sep:
                 start += 1
             if line.startswith(self.quote, start) and (start == at or self.trim_start):
-                value, at, whole = self._in_quotes(line, start + 1)
+                value, at, whole = self._read_quoted(line, start + 1)
                 yield (value, True) if whole else (value, False)
             else:
                 stop = line.find(self.sep, at)
@@ -95,7 +95,7 @@ class CsvDialect:
                 yield "", False
                 return
 
-    def _in_quotes(self, line: str, at: int) -> tuple[str, int, bool]:
+    def _read_quoted(self, line: str, at: int) -> tuple[str, int, bool]:
         """Return the value after an opening quote, its end, and whether it was quoted correctly.
 
         An unescaped quote inside makes it an unquoted value up to the next separator (STOP_AT_DELIMITER).

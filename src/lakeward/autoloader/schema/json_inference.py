@@ -186,7 +186,7 @@ class JsonInference:
         if isinstance(value, dict):
             return StructType([StructField(name, self._type(value[name])) for name in sorted(value)])
         if isinstance(value, list):
-            return ArrayType(self._merged(self._type(item) for item in value))
+            return ArrayType(self._merge(self._type(item) for item in value))
         if self._as_string:
             return StringType()
         if isinstance(value, bool):
@@ -202,7 +202,7 @@ class JsonInference:
         return StringType()
 
     @staticmethod
-    def _merged(types: Iterable[DataType]) -> DataType:
+    def _merge(types: Iterable[DataType]) -> DataType:
         merged: DataType = NullType()
         for dtype in types:
             merged = merge_types(merged, dtype)

@@ -173,7 +173,7 @@ class FileTracker:
         assigned_at, last = self._registry.oldest
         if not last or assigned_at >= before or last > committed:
             return
-        listed = self._listed()
+        listed = self._list_keys()
         if not listed:
             # More likely an unmounted disk than an empty source.
             return
@@ -184,7 +184,7 @@ class FileTracker:
         frames = self._registry.frames()
         self._registry.replace(expire_entries(frames, before=before, committed=committed, present=present))
 
-    def _listed(self) -> set[str]:
+    def _list_keys(self) -> set[str]:
         try:
             return set(self._lister.list_keys())
         except FileNotFoundError:

@@ -26,45 +26,48 @@ def without_mistyped(tree: Node) -> tuple[Node, tuple[Finding, ...]]:
     Looks at the jobs and pipelines of the bundle and of its targets. References stay, whatever they lead to.
     """
     found: list[Finding] = []
-    entries = dict(_with_resources(tree, found).children)
+    entries = dict(_filter_target(tree, found).children)
     for section in ("targets", "environments"):
         targets = entries.get(section)
         if targets is not None and targets.children:
-            kept = {name: _with_resources(target, found) for name, target in targets.children.items()}
+            kept = {name: _filter_target(target, found) for name, target in targets.children.items()}
             entries[section] = Node(kept, targets.position, targets.anchored)
     return (Node(entries, tree.position, tree.anchored) if found else tree), tuple(found)
 
 
-def _with_resources(part: Node, found: list[Finding]) -> Node:
+def _filter_target(part: Node, found: list[Finding]) -> Node:
     """Return the bundle or a target of it, whose resources have no mistyped values."""
     resources = part.get("resources")
     if resources is None:
         return part
-    kept = {**part.children, "resources": _in_resources(resources, found)}
+    kept = {**part.children, "resources": _filter_resources(resources, found)}
     return Node(kept, part.position, part.anchored)
 
 
-def _in_resources(resources: Node, found: list[Finding]) -> Node:
+def _filter_resources(resources: Node, found: list[Finding]) -> Node:
     entries = dict(resources.children)
     for kind, fields, types in typed_resources(resources):
         kept = {
-            key: _in_object(resource, fields, types, found)
+            key: _filter_object(resource, fields, types, found)
             for key, resource in entries[kind].children.items()
         }
         entries[kind] = Node(kept, entries[kind].position, entries[kind].anchored)
     return Node(entries, resources.position, resources.anchored) if resources.children else resources
 
 
-def _in_object(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any], found: list[Finding]) -> Node:
+def _filter_object(
+    node: Node, fields: Mapping[str, Any], types: Mapping[str, Any], found: list[Finding]
+) -> Node:
     if not isinstance(node.value, dict):  # the loader reports a resource that is not a mapping
         return node
     kept = {
-        key: _in_value(key, child, fields.get(key, "any"), types, found) for key, child in node.value.items()
+        key: _filter_value(key, child, fields.get(key, "any"), types, found)
+        for key, child in node.value.items()
     }
     return Node({key: child for key, child in kept.items() if child}, node.position, node.anchored)
 
 
-def _in_value(
+def _filter_value(
     name: str, node: Node, kind: Any, types: Mapping[str, Any], found: list[Finding]
 ) -> Node | None:
     """Return `node`, a value of the field `name`, without mistyped values in it; None if it is one itself."""
@@ -75,11 +78,11 @@ def _in_value(
     expected = _expected(kind, fields)
     if expected is None or _fits(value, expected):
         if isinstance(kind, list):
-            items = [_in_value(name, item, kind[0], types, found) for item in value]
+            items = [_filter_value(name, item, kind[0], types, found) for item in value]
             return Node([item for item in items if item is not None], node.position, node.anchored)
         if isinstance(fields, dict):
             every = dict.fromkeys(value, fields["*"]) if "*" in fields else fields
-            return _in_object(node, every, types, found)
+            return _filter_object(node, every, types, found)
         return node
     message = f"`{name}`: expected {expected}, found {_name_of(value)}. The value is ignored."
     cure = f"Write {_EXAMPLES[expected]}."

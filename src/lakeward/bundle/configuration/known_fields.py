@@ -104,7 +104,7 @@ def _parts(node: Node) -> Iterator[Finding]:
     if resources is not None:
         for name, fields, types in typed_resources(resources):
             for resource in resources.children[name].children.values():
-                yield from _in_object(resource, fields, types)
+                yield from _unknown_keys(resource, fields, types)
 
 
 def typed_resources(resources: Node) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
@@ -119,21 +119,21 @@ def typed_resources(resources: Node) -> Iterator[tuple[str, Mapping[str, Any], M
             yield name, {**types[kind], **dict.fromkeys(more, "any")}, types
 
 
-def _in_object(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:
+def _unknown_keys(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield a warning for each unknown key of an object and of those in it."""
     yield from _unknown(node, fields, "fields")
     for key, child in node.children.items():
         if key in fields:
-            yield from _in_value(child, fields[key], types)
+            yield from _unknown_keys_of_value(child, fields[key], types)
 
 
-def _in_value(node: Node, kind: Any, types: Mapping[str, Any]) -> Iterator[Finding]:
+def _unknown_keys_of_value(node: Node, kind: Any, types: Mapping[str, Any]) -> Iterator[Finding]:
     # Maps with names of the user's, texts and references to variables have no fields.
     if isinstance(kind, list) and isinstance(node.value, list):
         for item in node.value:
-            yield from _in_value(item, kind[0], types)
+            yield from _unknown_keys_of_value(item, kind[0], types)
     elif isinstance(kind, str) and isinstance(types.get(kind), dict) and isinstance(node.value, dict):
-        yield from _in_object(node, types[kind], types)
+        yield from _unknown_keys(node, types[kind], types)
 
 
 def _unknown(node: Node, known: Collection[str], what: str) -> Iterator[Finding]:

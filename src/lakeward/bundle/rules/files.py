@@ -99,7 +99,7 @@ def workspace_paths(bundle: Bundle) -> Iterator[Breach]:
                 continue
             name = str(spec.get(key) or "")
             if is_platform_path(name) and "{{" not in name and not is_from_git(bundle.jobs[task.job], spec):
-                wrong = _unresolved(partial(find_platform_file, name, bundle.root, extensions=extensions))
+                wrong = _why_unresolved(partial(find_platform_file, name, bundle.root, extensions=extensions))
                 if wrong is not None:
                     yield (*task.path, kind, key), f"{task.name} runs `{name}`: {wrong}"
     for key, pipeline in bundle.pipelines.items():
@@ -107,13 +107,13 @@ def workspace_paths(bundle: Bundle) -> Iterator[Breach]:
             for kind, field in (("glob", "include"), ("file", "path"), ("notebook", "path")):
                 name = str((library.get(kind) or {}).get(field) or "")
                 if is_platform_path(name):
-                    wrong = _unresolved(partial(find_platform_sources, name, bundle.root))
+                    wrong = _why_unresolved(partial(find_platform_sources, name, bundle.root))
                     if wrong is not None:
                         where = ("resources", "pipelines", key, "libraries", number, kind, field)
                         yield where, f"the pipeline {key} names the source `{name}`: {wrong}"
 
 
-def _unresolved(find: Callable[[], object]) -> str | None:
+def _why_unresolved(find: Callable[[], object]) -> str | None:
     try:
         return None if find() is not None else "no file of the repository and no mount matches it."
     except ConfigurationError as error:

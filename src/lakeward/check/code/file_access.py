@@ -70,21 +70,21 @@ def _accesses(
             continue
         step = (owner, link.name)
         if step in _READS:
-            yield from _given("reads_files", link, _READS[step])
+            yield from _argument_access("reads_files", link, _READS[step])
         elif step in _WRITES:
-            yield from _given("writes_files", link, _WRITES[step])
+            yield from _argument_access("writes_files", link, _WRITES[step])
         if link.name == "option" and owner in _PATH_OPTION:
             key = text_of(link.argument(0, "key"), environment.constants)
             if key is not None and key.value.lower() == "path":
-                yield from _given(_PATH_OPTION[owner], link, 1)
+                yield from _argument_access(_PATH_OPTION[owner], link, 1)
     if "dbutils" in kinds:
         for before, link in pairwise(links):
             if before.name == "fs" and link.call is not None:
-                yield from _in_order(link, _DBUTILS.get(link.name, ()))
-    yield from _of_libraries(root, links, environment)
+                yield from _positional_accesses(link, _DBUTILS.get(link.name, ()))
+    yield from _library_accesses(root, links, environment)
 
 
-def _of_libraries(
+def _library_accesses(
     root: ast.expr, links: list[Link], environment: Environment
 ) -> Iterator[tuple[Kind, ast.expr, Link]]:
     """Yield what `open`, the standard library, and DataFrames of pandas and Polars read and write."""
@@ -96,14 +96,14 @@ def _of_libraries(
     if root.id == "open" and called is links[0] and not called.name:
         mode = text_of(called.argument(1, "mode"), environment.constants)
         writes = mode is not None and any(letter in mode.value for letter in "wax")
-        yield from _given("writes_files" if writes else "reads_files", called, 0)
+        yield from _argument_access("writes_files" if writes else "reads_files", called, 0)
     names = [environment.origins.get(root.id, root.id)]
     names += [link.name for link in links[: links.index(called) + 1] if link.name]
     full = ".".join(names)
     if full in _LIBRARIES:
-        yield from _in_order(called, _LIBRARIES[full])
+        yield from _positional_accesses(called, _LIBRARIES[full])
     elif full.startswith(_FRAME_LIBRARIES) and called.name.startswith("read_"):
-        yield from _given("reads_files", called, 0)
+        yield from _argument_access("reads_files", called, 0)
     for link in links:
         if link.call is not None and link.name.startswith(("to_", "write_")):
             position = link.argument(0)
@@ -112,13 +112,13 @@ def _of_libraries(
                 yield "writes_files", position, link
 
 
-def _in_order(link: Link, kinds: tuple[Kind | None, ...]) -> Iterator[tuple[Kind, ast.expr, Link]]:
+def _positional_accesses(link: Link, kinds: tuple[Kind | None, ...]) -> Iterator[tuple[Kind, ast.expr, Link]]:
     for position, kind in enumerate(kinds):
         if kind is not None:
-            yield from _given(kind, link, position)
+            yield from _argument_access(kind, link, position)
 
 
-def _given(kind: Kind, link: Link, position: int) -> Iterator[tuple[Kind, ast.expr, Link]]:
+def _argument_access(kind: Kind, link: Link, position: int) -> Iterator[tuple[Kind, ast.expr, Link]]:
     argument = link.argument(position, "path")
     if argument is not None:
         yield kind, argument, link

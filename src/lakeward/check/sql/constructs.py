@@ -30,7 +30,7 @@ def constructs_in(statement: Statement, words: list[str]) -> Iterator[tuple[int,
     # The tokenizer takes some pairs of words, such as GROUP BY, for one.
     flat = [(word, at) for at, token in enumerate(words) for word in (token.split() or ("",))]
     for start, (word, at) in enumerate(flat):
-        for pattern, phrase in _by_word().get(word, ()):
+        for pattern, phrase in _index_by_word().get(word, ()):
             found = tuple(each for each, _ in flat[start : start + len(pattern)])
             if found == pattern and (not phrase.first or start == 0):
                 yield at, phrase.name
@@ -55,7 +55,7 @@ def _missing() -> frozenset[str]:
 
 
 @cache
-def _by_word() -> dict[str, list[tuple[tuple[str, ...], PassthroughStatement]]]:
+def _index_by_word() -> dict[str, list[tuple[tuple[str, ...], PassthroughStatement]]]:
     found: dict[str, list[tuple[tuple[str, ...], PassthroughStatement]]] = {}
     for phrase in PASSTHROUGH_STATEMENTS:
         for words in phrase.words:

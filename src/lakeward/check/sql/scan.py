@@ -113,7 +113,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
         known = set(_common_tables(names, statement))
         for kind, at in _files(statement, names):
             use(kind, unquoted(statement[at].text), at)
-        for at, parts in _made(statement, names):
+        for at, parts in _created_tables(statement, names):
             if names_path(parts):
                 use("path", parts[1], at)
                 use("writes_files", parts[1], at)
@@ -215,7 +215,7 @@ def _skip_parenthesized(names: list[str], at: int) -> int:
     return len(names)
 
 
-def _made(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _created_tables(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Tables and views that CREATE makes."""
     for start, word in enumerate(names):
         if word != "CREATE":
@@ -256,18 +256,18 @@ def _read(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple
             distinct = names[at - 1] == "DISTINCT" and names[at - 2] in ("IS", "NOT") if at > 1 else False
             if distinct or (opened and opened[-1] in _OWN_FROM) or names[0] == "COPY":
                 continue
-            yield from _listed(statement, names, at + 1)
+            yield from _tables_of_list(statement, names, at + 1)
         elif word == "JOIN" or (word == "USING" and names[0] == "MERGE" and not opened):
-            yield from _listed(statement, names, at + 1)
+            yield from _tables_of_list(statement, names, at + 1)
         elif word in ("INTO", "OVERWRITE") and names[at - 1] in ("INSERT", "MERGE"):
             # The parentheses after the table that INSERT writes hold its columns.
             target = at + 1 + (names[at + 1 : at + 2] == ["TABLE"])
-            yield from _listed(statement, names, target, columns=names[at - 1] == "INSERT")
+            yield from _tables_of_list(statement, names, target, columns=names[at - 1] == "INSERT")
         elif word == "UPDATE" and at == 0:
-            yield from _listed(statement, names, 1)
+            yield from _tables_of_list(statement, names, 1)
 
 
-def _listed(
+def _tables_of_list(
     statement: list[Token], names: list[str], at: int, *, columns: bool = False
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield the tables of a list `a, b AS c`, up to the first item that is not a table.

@@ -53,14 +53,14 @@ def obstacles_in(words: list[str]) -> Iterator[tuple[str, str]]:
             del levels[max(1, len(levels) - 1) :]
         elif word in _CLAUSES and before not in ("DISTINCT", "WITHIN"):
             levels[-1].clause = word
-        yield from _at_word(flat, at, levels[-1].clause)
+        yield from _obstacles_at(flat, at, levels[-1].clause)
         if word == "GROUP" and following == ["BY"]:
             groupings.append(len(levels))
     if len(set(groupings)) > 1:
         yield "nested aggregate", ""
 
 
-def _at_word(words: list[str], at: int, clause: str) -> Iterator[tuple[str, str]]:
+def _obstacles_at(words: list[str], at: int, clause: str) -> Iterator[tuple[str, str]]:
     word, following, before = words[at], words[at + 1 : at + 2], words[at - 1] if at else ""
     is_call = following == ["("] and before != "."
     if word in ("LIMIT", "OFFSET") and before != ".":

@@ -26,7 +26,7 @@ def _admits(name: str, specifier: str) -> bool:
     """Return whether the specifier admits the version of `name` that lakeward pins."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-    version = _pinned().get(name)
+    version = _pinned_versions().get(name)
     if version is None:
         return False
     try:
@@ -36,7 +36,7 @@ def _admits(name: str, specifier: str) -> bool:
 
 
 @cache
-def _pinned() -> dict[str, str]:
+def _pinned_versions() -> dict[str, str]:
     """Return the versions that lakeward is bound to, as its own metadata says."""
     from packaging.requirements import Requirement
 

@@ -34,7 +34,7 @@ def _create_data_frame(before: Any) -> Any:
         rows = list(data)
         if isinstance(schema, str):
             schema = parse_schema(schema)
-        rows = _as_connect_takes_them(rows, schema)
+        rows = _convert_rows(rows, schema)
         table = _arrow_table(rows, schema)
         if table is not None:
             return before(self, table, schema).coalesce(1)
@@ -43,7 +43,7 @@ def _create_data_frame(before: Any) -> Any:
     return create
 
 
-def _as_connect_takes_them(rows: list[Any], schema: DataType | Any) -> list[Any]:
+def _convert_rows(rows: list[Any], schema: DataType | Any) -> list[Any]:
     from pyspark.sql.types import DoubleType, FloatType, StructType
 
     if not isinstance(schema, StructType):
@@ -53,7 +53,7 @@ def _as_connect_takes_them(rows: list[Any], schema: DataType | Any) -> list[Any]
     floats = [at for at, field in enumerate(schema) if isinstance(field.dataType, (FloatType, DoubleType))]
     if not floats:
         return rows
-    return [_with_floats(row, floats, schema.names) for row in rows]
+    return [_convert_floats(row, floats, schema.names) for row in rows]
 
 
 def _arrow_table(rows: list[Any], schema: Any) -> Any:
@@ -71,7 +71,7 @@ def _arrow_table(rows: list[Any], schema: Any) -> Any:
         return None
 
 
-def _with_floats(row: Any, floats: list[int], names: list[str]) -> Any:
+def _convert_floats(row: Any, floats: list[int], names: list[str]) -> Any:
     if isinstance(row, dict):
         return {**row, **{names[at]: _float(row[names[at]]) for at in floats if names[at] in row}}
     # A Row with names may have its fields in another order than the schema.

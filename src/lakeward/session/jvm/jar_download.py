@@ -82,7 +82,7 @@ def download(
         )
     raise SetupError(
         "JARS_NOT_REACHABLE",
-        f"{_address(jar, repository)} could not be fetched{_by_proxy(repository)}: {reason}.",
+        f"{_address(jar, repository)} could not be fetched{_describe_proxy(repository)}: {reason}.",
         next_step=f"The network is needed the first time only. Without it, {_WAYS_ROUND}",
     )
 
@@ -91,7 +91,7 @@ def _address(jar: Jar, repository: Repository) -> str:
     return f"{repository.url}/{jar.path}"
 
 
-def _by_proxy(repository: Repository) -> str:
+def _describe_proxy(repository: Repository) -> str:
     """Return the proxy of requests and the variable that names it, without its password."""
     parts = urllib.parse.urlsplit(repository.url)
     proxy = urllib.request.getproxies().get(parts.scheme)
@@ -191,7 +191,7 @@ def fetch(jars: Sequence[Jar], folder: Path, environ: Mapping[str, str]) -> None
     """
     source = repository(environ)
     with _alone(ensure_dir(folder)):
-        missing = [j for j in jars if not _there(folder / j.name, j)]
+        missing = [j for j in jars if not _is_complete(folder / j.name, j)]
         if not missing:
             return
         progress = _Progress(sum(j.size for j in missing), source.url, sys.stderr)
@@ -204,7 +204,7 @@ def fetch(jars: Sequence[Jar], folder: Path, environ: Mapping[str, str]) -> None
                 task.result()
 
 
-def _there(file: Path, jar: Jar) -> bool:
+def _is_complete(file: Path, jar: Jar) -> bool:
     return file.exists() and file.stat().st_size == jar.size
 
 

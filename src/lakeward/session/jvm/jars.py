@@ -50,7 +50,7 @@ def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> lis
     """
     wanted = list(jars)
     if environ.get("LAKEWARD_JARS"):
-        return _in_folder(wanted, Path(environ["LAKEWARD_JARS"]).expanduser().absolute())
+        return _require_jars(wanted, Path(environ["LAKEWARD_JARS"]).expanduser().absolute())
     cache = cache_dir(environ) / "jars"
     folders = [*packaged_folders(), cache]
     found = {
@@ -77,7 +77,7 @@ def _is_whole(file: Path, jar: Jar) -> bool:
         return False
 
 
-def _in_folder(jars: list[Jar], folder: Path) -> list[Path]:
+def _require_jars(jars: list[Jar], folder: Path) -> list[Path]:
     missing = [jar.name for jar in jars if not (folder / jar.name).is_file()]
     if missing:
         there = "which does not hold" if folder.is_dir() else "which is not a folder; it must hold"

@@ -93,10 +93,10 @@ def java_at(program: Path) -> Java | None:
     """
     if not os.access(program, os.X_OK) or not program.is_file():
         return None
-    return _released(program.resolve().parent.parent) or _reported(program)
+    return _read_release(program.resolve().parent.parent) or _run_java(program)
 
 
-def _released(home: Path) -> Java | None:
+def _read_release(home: Path) -> Java | None:
     """Return the runtime described by the `release` file in `home`."""
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
@@ -111,7 +111,7 @@ def _released(home: Path) -> Java | None:
     return Java(home, version, frozenset(modules) if modules else None)
 
 
-def _reported(program: Path) -> Java | None:
+def _run_java(program: Path) -> Java | None:
     command = [str(program), "-XshowSettings:properties", "-version"]
     try:
         completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -122,7 +122,7 @@ def _reported(program: Path) -> Java | None:
     if completed.returncode or version is None or "java.home" not in properties:
         return None
     home = Path(properties["java.home"])
-    return _released(home) or Java(home, version)
+    return _read_release(home) or Java(home, version)
 
 
 def feature_version(text: str) -> int | None:

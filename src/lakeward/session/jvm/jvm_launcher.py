@@ -51,7 +51,7 @@ def start_gateway(conf: Mapping[str, str], version: str) -> Any:
             # The JVM exits when this pipe closes: keep it as long as the gateway.
             gateway.proc = process
             return gateway
-        gateway = _by_spark_submit(_at_start(conf), folder)
+        gateway = _launch_spark_submit(_start_settings(conf), folder)
     if is_plain(conf):
         options = gateway.jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptions()
         _remember(_options_file(version), options)
@@ -73,11 +73,11 @@ def direct_command(conf: Mapping[str, str], version: str, folder: Path) -> list[
     command += argument_file(shlex.split(conf.get("spark.driver.extraJavaOptions", "")), folder)
     command += [o for o in shlex.split(options.read_text(encoding="utf-8")) if o != _INCUBATOR]
     command += class_options(java, class_path, version)
-    command += ["org.apache.spark.deploy.SparkSubmit", *properties_file(_at_start(conf), folder)]
+    command += ["org.apache.spark.deploy.SparkSubmit", *properties_file(_start_settings(conf), folder)]
     return [*command, "pyspark-shell"]
 
 
-def _at_start(conf: Mapping[str, str]) -> dict[str, str]:
+def _start_settings(conf: Mapping[str, str]) -> dict[str, str]:
     # spark-submit warns about settings with other names; the context applies them later.
     return {k: v for k, v in conf.items() if k.startswith("spark.") and not k.startswith(_NOT_YET)}
 
@@ -113,7 +113,7 @@ def _remember(path: Path, text: str) -> None:
         return  # only the next start is slower
 
 
-def _by_spark_submit(conf: Mapping[str, str], folder: Path) -> Any:
+def _launch_spark_submit(conf: Mapping[str, str], folder: Path) -> Any:
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
@@ -123,7 +123,7 @@ def _by_spark_submit(conf: Mapping[str, str], folder: Path) -> Any:
         return launch_gateway()  # type: ignore[no-untyped-call]  # PySpark types it not
     except PySparkRuntimeError as error:
         packages = conf.get("spark.jars.packages")
-        raise _without_packages(packages) if packages else _not_started(str(error)) from None
+        raise _packages_error(packages) if packages else _start_error(str(error)) from None
     finally:
         if before is None:
             del os.environ["PYSPARK_SUBMIT_ARGS"]
@@ -131,7 +131,7 @@ def _by_spark_submit(conf: Mapping[str, str], folder: Path) -> Any:
             os.environ["PYSPARK_SUBMIT_ARGS"] = before
 
 
-def _without_packages(packages: str) -> SessionError:
+def _packages_error(packages: str) -> SessionError:
     # The JVM resolves them first, and prints those that it did not find.
     return SessionError(
         "JVM_NOT_STARTED",
@@ -141,7 +141,7 @@ def _without_packages(packages: str) -> SessionError:
     )
 
 
-def _not_started(reason: str) -> SessionError:
+def _start_error(reason: str) -> SessionError:
     return SessionError(
         "JVM_NOT_STARTED",
         f"Spark's JVM did not come up: {reason.rstrip('.')}.",
@@ -199,7 +199,7 @@ def handshake(
         if process.poll() is not None:
             if process.stdin is not None:
                 process.stdin.close()
-            raise _not_started(f"it ended with exit code {process.returncode}")
+            raise _start_error(f"it ended with exit code {process.returncode}")
         time.sleep(0.02)
     content = connection_file.read_bytes()
     port = int.from_bytes(content[:4], "big")
@@ -218,7 +218,7 @@ def properties_file(conf: Mapping[str, str], folder: Path, *, included: str | No
     conf/spark-defaults.conf apply as they do for settings on the command line.
     """
     file = folder / "spark.properties"
-    lines = [f"{_escaped(name)}={_escaped(value)}\n" for name, value in conf.items()]
+    lines = [f"{_escape(name)}={_escape(value)}\n" for name, value in conf.items()]
     atomic_write(file, "".join([f"{included or ''}\n", *lines]), mode=0o600)
     return [_PROPERTIES, str(file), *([_DEFAULTS] if included is None else [])]
 
@@ -244,7 +244,7 @@ def argument_file(options: Iterable[str], folder: Path) -> list[str]:
 
     https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html#java-command-line-argument-files
     """
-    text = "".join(f"{_quoted(option)}\n" for option in options)
+    text = "".join(f"{_quote(option)}\n" for option in options)
     if not text:
         return []
     file = folder / "java.options"
@@ -252,12 +252,12 @@ def argument_file(options: Iterable[str], folder: Path) -> list[str]:
     return [f"@{file}"]
 
 
-def _quoted(option: str) -> str:
+def _quote(option: str) -> str:
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape text for `java.util.Properties`."""
     return "".join(_PROPERTY_ESCAPES.get(char, char) for char in text)
 

@@ -30,7 +30,7 @@ def _get_database(before: Any) -> Any:
     return get_database
 
 
-def _with_temporary_views(before: Any) -> Any:
+def _list_temporary_views_too(before: Any) -> Any:
     """`listTables` and `listViews`: both list the temporary views of the session, too."""
 
     @wraps(before)
@@ -95,8 +95,8 @@ _CATALOG = "pyspark.sql.catalog:Catalog"
 _REASON = "a schema of one part belongs to the current catalog"
 _STATEMENT = "the method runs the statement of SQL"
 PATCHES = (
-    PatchSpec(_CATALOG, "listTables", "session", _REASON, _with_temporary_views),
-    PatchSpec(_CATALOG, "listViews", "session", _REASON, _with_temporary_views),
+    PatchSpec(_CATALOG, "listTables", "session", _REASON, _list_temporary_views_too),
+    PatchSpec(_CATALOG, "listViews", "session", _REASON, _list_temporary_views_too),
     PatchSpec(_CATALOG, "listFunctions", "session", _REASON, _list_functions),
     PatchSpec(_CATALOG, "getDatabase", "session", _REASON, _get_database),
     PatchSpec(_CATALOG, "analyzeTable", "session", _STATEMENT, _analyze_table),

@@ -34,7 +34,7 @@ def _for_name(before: Any) -> Any:
     call = before.__func__
 
     def for_name(cls: Any, sparkSession: SparkSession, tableOrViewName: str) -> Any:
-        name = _qualified(sparkSession, tableOrViewName)
+        name = _qualify(sparkSession, tableOrViewName)
         jvm: Any = jvm_view(sparkSession)
         session: Any = java_session(sparkSession)
         if not jvm.lakeward.PolicyRules.has(session, name):
@@ -70,7 +70,7 @@ def _execute(before: Any) -> Any:
         parts = vars(self).get(_NAMED)
         if parts is None:
             return cast("DeltaTable", before(self))
-        return _made(self, parts)
+        return _create_in_catalog(self, parts)
 
     return execute
 
@@ -110,12 +110,12 @@ def _clone(before: Any) -> Any:
     def clone(*args: Any, **options: Any) -> DeltaTable:
         given = parameters.bind(*args, **options)
         given.apply_defaults()
-        return _cloned(**given.arguments)
+        return _clone_by_sql(**given.arguments)
 
     return clone
 
 
-def _cloned(
+def _clone_by_sql(
     self: Any,
     target: str,
     isShallow: bool,  # as Delta's method
@@ -143,7 +143,7 @@ def _cloned(
     row = self.detail().first()
     origin = vars(self).get(_GOVERNED) or quote_name(["delta", row["location"]])
     is_path = is_absolute(target)
-    place = quote_name(["delta", target]) if is_path else _qualified(spark, target)
+    place = quote_name(["delta", target]) if is_path else _qualify(spark, target)
     values = {unit: at if isinstance(at, int) else quote_string(at) for unit, at in moment.items()}
     version = "".join(f" {unit.upper()} AS OF {value}" for unit, value in values.items())
     pairs = quote_properties(properties or {})
@@ -172,7 +172,7 @@ PATCHES = (
 )
 
 
-def _made(builder: Any, parts: list[str]) -> DeltaTable:
+def _create_in_catalog(builder: Any, parts: list[str]) -> DeltaTable:
     """Create the table at its path in the current catalog, and return it by its full name."""
     from delta.tables import DeltaTable
     from pyspark.errors import AnalysisException
@@ -193,7 +193,7 @@ def _made(builder: Any, parts: list[str]) -> DeltaTable:
     return DeltaTable.forName(spark, quote_name(parts))
 
 
-def _qualified(spark: SparkSession, name: str) -> str:
+def _qualify(spark: SparkSession, name: str) -> str:
     parts = _parts(spark, name)
     return name if parts is None else quote_name(parts)
 

@@ -47,7 +47,7 @@ def with_users_names(text: str, catalogs: frozenset[str]) -> str:
     """
 
     def named(match: re.Match[str]) -> str:
-        catalog, schema = _decoded(match["catalog"]), _decoded(match["schema"])
+        catalog, schema = _decode(match["catalog"]), _decode(match["schema"])
         if catalog not in catalogs or not (match["session"] or match["table"]):
             return match[0]
         quote = match["quote"]
@@ -56,7 +56,7 @@ def with_users_names(text: str, catalogs: frozenset[str]) -> str:
     return _JOINED.sub(named, text)
 
 
-def _decoded(name: str) -> str:
+def _decode(name: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
 
 
@@ -65,7 +65,7 @@ def _convert_exception(before: Any, *, settings: Settings) -> Any:
 
     @wraps(before)
     def convert_exception(e: Any) -> Any:
-        converted = _with_condition(before(e), e)
+        converted = _convert_with_condition(before(e), e)
         text = getattr(converted, "_desc", None)
         if text and "__" in text and warehouse.is_dir():
             catalogs = frozenset(each.name for each in warehouse.iterdir())
@@ -80,7 +80,7 @@ def _convert_exception(before: Any, *, settings: Settings) -> Any:
     return convert_exception
 
 
-def _with_condition(converted: Any, e: Any) -> Any:
+def _convert_with_condition(converted: Any, e: Any) -> Any:
     """Return the exception of an error with a condition whose class PySpark does not know.
 
     An error whose cause has a condition, such as TASK_WRITE_FAILED, does not say what happened.
