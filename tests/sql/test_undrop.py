@@ -11,6 +11,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from pyspark.errors import PySparkException
 from lakeward.databricks_shims.local_workspace import remove_table
 from lakeward.error_formatting import describe_error
 from lakeward.session import Settings
+from lakeward.sql.constructs.dropped_tables import recovery_period
+from lakeward.sql.session_context import current_context
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -184,6 +187,39 @@ def test_the_recovery_period_ends(place: Place, setting: str, days: float, is_ke
     assert (len(place.records()), len(list(place.dropped.iterdir()))) == ((2, 4) if is_kept else (1, 2))
     if not is_kept:
         assert place.failed("UNDROP TABLE {s}.t") == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("statements", "days"),
+    [
+        (["CREATE SCHEMA {s} RETAIN DROPPED FOR 2 DAYS"], 2),
+        (
+            ["CREATE SCHEMA IF NOT EXISTS {s} RETAIN DROPPED TO 1 WEEK DEFAULT COLLATION UNICODE"],
+            7,
+        ),
+        (["CREATE SCHEMA {s} RETAIN DROPPED FOR 48 HOURS MANAGED LOCATION '/tmp/x'"], 2),
+        # A schema that exists keeps its own.
+        (
+            [
+                "CREATE SCHEMA {s} RETAIN DROPPED FOR 2 DAYS",
+                "CREATE SCHEMA IF NOT EXISTS {s} RETAIN DROPPED FOR 9 DAYS",
+            ],
+            2,
+        ),
+        (["CREATE SCHEMA {s}"], 4),
+    ],
+)
+def test_a_schema_is_created_with_its_recovery_period(
+    spark: SparkSession, statements: list[str], days: int
+) -> None:
+    catalog = f"retain_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"CREATE CATALOG {catalog} RETAIN DROPPED FOR 4 DAYS")
+    try:
+        for statement in statements:
+            spark.sql(statement.format(s=f"{catalog}.s"))
+        assert recovery_period(current_context(spark), catalog, "s") == timedelta(days=days)
+    finally:
+        spark.sql(f"DROP CATALOG {catalog} CASCADE")
 
 
 @pytest.mark.parametrize("step", ["record", "files"])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _MODULE = re.compile(r"No module named '(?P<name>[\w.]+)'")
 # They are of the platform, of Spark or of lakeward: no package brings them.
 _WITHOUT_PACKAGE = frozenset(("dbruntime", "dlt", "lakeward", "pyspark"))
+_ICEBERG = re.compile(r"DATA_SOURCE_NOT_FOUND\b.*\bdata source: iceberg\b", re.IGNORECASE)
 _NO_FILE = re.compile(
     r"\b(PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST\w*|DELTA_PATH_DOES_NOT_EXIST|DELTA_TABLE_NOT_FOUND"
     # What Delta says of a stream that reads a folder without a table.
@@ -34,6 +35,7 @@ def hints_of(text: str, settings: Settings) -> list[str]:
         catalog_hint(text),
         schema_hint(text),
         schema_inference_hint(text),
+        iceberg_hint(text),
         package_hint(text, settings.profile),
         folder_hint(text, [prefix for prefix, _ in settings.mounts]),
     )
@@ -52,6 +54,22 @@ def schema_inference_hint(text: str) -> str | None:
     return (
         "Pipelines of Databricks infer the schema of from_json(…, NULL, map('schemaLocationKey', …)); "
         "lakeward does not: give the schema, or read JSON files with Auto Loader, which infers it."
+    )
+
+
+def iceberg_hint(text: str) -> str | None:
+    """Return what to do about a table with USING ICEBERG; None for other errors.
+
+    >>> iceberg_hint("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: iceberg. Make …")[:36]
+    'Tables are stored as Delta here, not'
+    >>> iceberg_hint("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: ducks. Make …")
+    """
+    if not _ICEBERG.search(text):
+        return None
+    return (
+        "Tables are stored as Delta here, not as Iceberg. Leave USING ICEBERG out, or create a Delta table "
+        "that Iceberg clients read on the platform: TBLPROPERTIES "
+        "('delta.universalFormat.enabledFormats' = 'iceberg')."
     )
 
 

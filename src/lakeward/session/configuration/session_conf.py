@@ -120,6 +120,7 @@ def base_conf(
         "spark.sql.warehouse.dir": folder_text(settings.warehouse),
         "spark.sql.sources.default": "delta",
         # Parts of Databricks SQL that Spark has behind settings.
+        "spark.sql.collation.schemaLevel.enabled": "true",
         "spark.sql.scripting.continueHandlerEnabled": "true",
         "spark.sql.scripting.cursorEnabled": "true",
         "spark.sql.timeType.enabled": "true",

@@ -73,7 +73,18 @@ public class WarehouseCatalog extends InMemoryCatalog {
             throw sneak(new DatabaseAlreadyExistsException(name));
         }
         folder.makeFolder(folder.schema(name));
-        if (!describe(database)) folder.linkSchema(name);
+        if (!describe(withCollation(database))) folder.linkSchema(name);
+    }
+
+    /** A schema without a default collation has that of its catalog. */
+    private CatalogDatabase withCollation(CatalogDatabase database) {
+        if (database.properties().contains("collation")) return database;
+        ObjectNode about = folder.read(new Path(folder.schema(database.name()).getParent(), ".objects/.catalog.about.json"));
+        if (about == null || !about.hasNonNull("default_collation")) return database;
+        if ("UTF8_BINARY".equalsIgnoreCase(about.get("default_collation").asText())) return database;
+        ObjectNode properties = ObjectDefinitions.map(database.properties());
+        properties.put("collation", about.get("default_collation").asText());
+        return new CatalogDatabase(database.name(), database.description(), database.locationUri(), ObjectDefinitions.scalaMap(properties));
     }
 
     public void alterDatabase(CatalogDatabase database) {

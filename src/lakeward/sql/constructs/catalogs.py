@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
@@ -109,11 +109,12 @@ def schema_and_pattern(cursor: TokenCursor) -> tuple[list[str] | None, str | Non
 
 @dataclass(frozen=True)
 class CreateCatalog(Command):
-    """Creates a catalog with the schema `default`."""
+    """Creates a catalog with the schema `default`; `settings` are kept with its metadata."""
 
     catalog: str
     if_not_exists: bool
     comment: str | None
+    settings: dict[str, str] = field(default_factory=dict)
 
     def run(self, spark: SparkSession) -> None:
         context, name = current_context(spark), folder_name(self.catalog)
@@ -126,8 +127,11 @@ class CreateCatalog(Command):
                 sql_state="42710",
                 next_step="Choose a different name, drop the existing catalog, or add IF NOT EXISTS.",
             )
+        if "default_collation" in self.settings:
+            require_collation(spark, self.settings["default_collation"])
+        about = {"owner": context.settings.user, "comment": self.comment, **self.settings}
+        context.update_metadata("CATALOG", [name], **about)
         ensure_catalog(spark, name)
-        context.update_metadata("CATALOG", [name], owner=context.settings.user, comment=self.comment)
 
 
 def _create_catalog(cursor: TokenCursor) -> CreateCatalog:
@@ -135,17 +139,30 @@ def _create_catalog(cursor: TokenCursor) -> CreateCatalog:
     cursor.need("CATALOG")
     if_not_exists = cursor.words("IF", "NOT", "EXISTS")
     name = cursor.part()
-    comment = None
+    comment, settings = None, {}
     while cursor.next is not None:
         if cursor.words("COMMENT"):
             comment = cursor.string()
         elif cursor.words("MANAGED", "LOCATION"):
             cursor.string()
         elif cursor.words("DEFAULT", "COLLATION"):
-            cursor.part()
+            settings["default_collation"] = cursor.part_or_string()
+        elif cursor.words("RETAIN", "DROPPED"):
+            settings["retain_dropped"] = retention(cursor)
         else:
             raise Unmatched
-    return CreateCatalog(name, if_not_exists, comment)
+    return CreateCatalog(name, if_not_exists, comment, settings)
+
+
+def retention(cursor: TokenCursor) -> str:
+    """Read `TO n unit` or `FOR n unit`, the rest of RETAIN DROPPED."""
+    cursor.one_of("TO", "FOR")
+    return f"{cursor.integer()} {cursor.part()}"
+
+
+def require_collation(spark: SparkSession, name: str) -> None:
+    """Raise COLLATION_INVALID_NAME for a collation that does not exist."""
+    spark.sql(f"SELECT '' COLLATE {quote_name([name])}")
 
 
 @dataclass(frozen=True)
@@ -217,6 +234,8 @@ class DescribeCatalog(Command):
         ]
         if self.extended:
             rows.append(("Catalog Type", "MANAGED_CATALOG"))
+        if metadata.get("default_collation"):
+            rows.append(("Collation", str(metadata["default_collation"])))
         return Rows("info_name STRING, info_value STRING", rows)
 
 

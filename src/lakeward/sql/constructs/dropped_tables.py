@@ -90,7 +90,7 @@ def _time_text(milliseconds: int) -> str:
     return moment.strftime("%Y-%m-%d AD at %H:%M:%S UTC")
 
 
-def _retention(context: SessionContext, catalog: str, schema: str) -> timedelta:
+def recovery_period(context: SessionContext, catalog: str, schema: str) -> timedelta:
     """Return the recovery period: RETAIN DROPPED of the schema, else of the catalog, else seven days."""
     for kind, name in (("SCHEMA", (catalog, schema)), ("CATALOG", (catalog,))):
         number, _, unit = str(context.metadata(kind, name).get("retain_dropped", "")).partition(" ")
@@ -102,7 +102,7 @@ def _retention(context: SessionContext, catalog: str, schema: str) -> timedelta:
 
 def dropped_tables(context: SessionContext, catalog: str, schema: str) -> Iterator[DroppedTable]:
     """Yield the tables of a schema that can be recovered, the last dropped first."""
-    since = datetime.now(timezone.utc) - _retention(context, catalog, schema)
+    since = datetime.now(timezone.utc) - recovery_period(context, catalog, schema)
     tables = [
         DroppedTable(catalog, schema, files)
         for files in read_dropped(context.settings.warehouse / catalog / schema)
@@ -233,7 +233,7 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="UNDROP TABLE main.default.t",
-        note="managed tables for 7 days, or RETAIN DROPPED of ALTER SCHEMA and ALTER CATALOG; those of a "
+        note="managed tables for 7 days, or RETAIN DROPPED of the schema or catalog; those of a "
         "dropped schema are gone",
         starts=("UNDROP",),
         statement=_undrop,

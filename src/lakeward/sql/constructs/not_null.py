@@ -18,7 +18,7 @@ from lakeward.sql.token_cursor import TokenCursor
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_DEPTH = 64  # parts of a column's path
+COLUMN_DEPTH = 64  # parts of a column's path
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,10 @@ class SetNotNull(Command):
     text: str
 
     def run(self, spark: SparkSession) -> DataFrame | None:
-        location = _delta_location(spark, self.table)
+        location = delta_location(spark, self.table)
         if location is None:
             return run_with_delta(spark, self.text)
-        jvm: Any = jvm_view(spark)
-        transaction = delta_log(spark, location).startTransaction(
-            jvm.scala.Option.empty(), jvm.scala.Option.empty()
-        )
+        transaction = start_transaction(spark, location)
         metadata = transaction.metadata()
         schema = json.loads(metadata.schemaString())
         changed = deepcopy(schema)
@@ -49,7 +46,8 @@ class SetNotNull(Command):
         transaction.filterFiles()  # rows that others append meanwhile are a conflict
         version = transaction.snapshot().version()
         self._require_values(spark.read.format("delta").option("versionAsOf", version).load(location))
-        _commit(spark, transaction, json.dumps(changed), [path for path in paths if path])
+        changes = [{"column": quote_name(path), "nullable": False} for path in paths if path]
+        commit_schema(spark, transaction, json.dumps(changed), changes)
         return None
 
     def _require_values(self, rows: DataFrame) -> None:
@@ -66,7 +64,13 @@ class SetNotNull(Command):
                 )
 
 
-def _delta_location(spark: SparkSession, table: Sequence[str]) -> str | None:
+def start_transaction(spark: SparkSession, location: str) -> Any:
+    """Return a new transaction of Delta on the table in the folder `location`."""
+    jvm: Any = jvm_view(spark)
+    return delta_log(spark, location).startTransaction(jvm.scala.Option.empty(), jvm.scala.Option.empty())
+
+
+def delta_location(spark: SparkSession, table: Sequence[str]) -> str | None:
     """Return the folder of a Delta table; None if there is no such table, or it is another object."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -117,8 +121,10 @@ def _refuse_nested(part: Mapping[str, Any] | str, path: Sequence[str]) -> None:
         )
 
 
-def _commit(spark: SparkSession, transaction: Any, schema: str, paths: Sequence[Sequence[str]]) -> None:
-    """Commit the schema, as a change of columns in DESCRIBE HISTORY."""
+def commit_schema(
+    spark: SparkSession, transaction: Any, schema: str, changes: Sequence[Mapping[str, Any]]
+) -> None:
+    """Commit the schema; DESCRIBE HISTORY shows `changes` of columns."""
     jvm: Any = jvm_view(spark)
     before = transaction.metadata()
     metadata = jvm.org.apache.spark.sql.delta.actions.Metadata(
@@ -132,7 +138,6 @@ def _commit(spark: SparkSession, transaction: Any, schema: str, paths: Sequence[
         before.createdTime(),
     )
     transaction.updateMetadata(metadata, False)
-    changes = [{"column": quote_name(path), "nullable": False} for path in paths]
     name = "CHANGE COLUMN" if len(changes) == 1 else "CHANGE COLUMNS"
     parameters = {name.split()[1].lower(): json.dumps(changes if len(changes) > 1 else changes[0])}
     operation = jvm.lakeward.DeltaOperation(name, parameters, java_array(spark), {})
@@ -151,7 +156,7 @@ def _set_not_null(cursor: TokenCursor) -> SetNotNull:
 
 
 def _column(cursor: TokenCursor) -> list[str]:
-    name = cursor.name(_DEPTH)
+    name = cursor.name(COLUMN_DEPTH)
     cursor.need("SET", "NOT", "NULL")
     return name
 

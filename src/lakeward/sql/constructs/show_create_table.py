@@ -32,6 +32,7 @@ _DEFAULT, _DECLARED_TYPE = "CURRENT_DEFAULT", "__CHAR_VARCHAR_TYPE_STRING"
 _IDENTITY, _GENERATED = "delta.identity.", "delta.generationExpression"
 # Delta computes these for the new table.
 _COMPUTED = ("delta.columnMapping.maxColumnId", "delta.rowTracking.materialized")
+_BINARY = "UTF8_BINARY"
 _DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
 
 
@@ -76,11 +77,15 @@ def _of_delta(
     spark: SparkSession, table: Sequence[str], detail: Row, keys: Sequence[Key], location: str | None
 ) -> str:
     fields = _stored_fields(spark, detail["location"])
-    items = [*map(_column, fields), *map(_constraint, keys)]
     properties = {k: v for k, v in detail["properties"].items() if not k.startswith(_COMPUTED)}
+    collation = properties.pop("collation", None)
+    plain = "string" if collation in (None, _BINARY) else f"string collate {_BINARY}"
+    items = [*(_column(field, plain) for field in fields), *map(_constraint, keys)]
     if any(_DEFAULT in field.metadata for field in fields):
         properties[_DEFAULTS_FEATURE] = "supported"
-    clauses = [*_clauses(detail, location), *_properties(properties)]
+    using, *others = _clauses(detail, location)
+    collations = [f"DEFAULT COLLATION {collation}"] if collation else []
+    clauses = [using, *collations, *others, *_properties(properties)]
     name = ".".join(map(quote_if_needed, table))
     return "\n".join([f"CREATE TABLE {name} (", ",\n".join(items) + ")", *clauses]) + "\n"
 
@@ -97,9 +102,11 @@ def _stored_fields(spark: SparkSession, location: str) -> list[StructField]:
     return StructType.fromJson(json.loads(log.unsafeVolatileSnapshot().metadata().schemaString())).fields
 
 
-def _column(field: StructField) -> str:
+def _column(field: StructField, plain: str) -> str:
+    """Return the declaration of a column; `plain` is the type of strings without a collation."""
     metadata = field.metadata
     declared = metadata.get(_DECLARED_TYPE) or type_text(field.dataType, with_comments=True)
+    declared = plain if declared == "string" else declared
     # Names of fields keep their case.
     parts = [f"  {quote_if_needed(field.name)}", declared if "<" in declared else declared.upper()]
     if f"{_IDENTITY}start" in metadata:

@@ -175,10 +175,10 @@ CONSTRUCTS = (
     supported("CREATE TABLE without columns", _AREA, "CREATE TABLE t"),
     supported("CLUSTER BY", _AREA, "CREATE TABLE t (id INT) CLUSTER BY (id)"),
     supported(
-        "COLLATE, DEFAULT COLLATION of tables",
+        "COLLATE, DEFAULT COLLATION of tables, views and schemas",
         _AREA,
         "CREATE TABLE t (name STRING COLLATE UTF8_LCASE) DEFAULT COLLATION UNICODE_CI",
-        "the collation of a column cannot be changed; schemas have none",
+        "tables, views and functions without one have that of their schema",
     ),
     Construct(
         name="CLUSTER BY AUTO, NONE",
