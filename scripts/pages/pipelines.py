@@ -9,9 +9,9 @@ _INTRODUCTION = """\
 # Declarative pipelines
 
 Files for `pyspark.pipelines` or `dlt` run unchanged: `lakeward run KEY` for a pipeline of the bundle,
-`lakeward pipeline PATH…` for files without one. An update has two phases. The analysis calls every function
-against empty tables and reports all errors together; `--dry-run` stops there and writes nothing. The
-execution then refreshes the tables, upstream first.
+`lakeward pipeline PATH…` for files without one, with `-t TARGET` in the lakehouse of a target of the bundle.
+An update has two phases. The analysis calls every function against empty tables and reports all errors
+together; `--dry-run` stops there and writes nothing. The execution then refreshes the tables, upstream first.
 
 ## Run an update
 

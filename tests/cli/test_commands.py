@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.inside import Inside
 from tests.processes import SharedDaemon, outcome
+from tests.trees import write_files
 
 GOOD = """\
 from pyspark import pipelines as dp
@@ -183,3 +184,31 @@ def test_a_run_can_be_read_from_another_process_and_ends_by_ctrl_c_as_canceled(
     assert "Traceback" not in err
     (folder / "slow.py").write_text(SLOW.replace("100, 1, 1", "2, 1, 1").replace("sleep(1)", "sleep(0)"))
     assert inside("pipeline", "slow.py").returncode == 0
+
+
+TARGETS = """
+bundle: {name: shop}
+targets: {dev: {mode: development, default: true}, prod: {}}
+resources:
+  pipelines:
+    p: {name: p, catalog: "cat_of_${bundle.target}", schema: lake, libraries: [{file: {path: good.py}}]}
+"""
+TARGETED = {
+    # Without -t no bundle is used.
+    (): ("local", "main", "default"),
+    ("-t", "dev"): ("dev", "cat_of_dev", "lake"),
+    ("-t", "prod"): ("prod", "cat_of_prod", "lake"),
+    ("-t", "prod", "--catalog", "main", "--schema", "own"): ("prod", "main", "own"),
+}
+
+
+@pytest.mark.parametrize("options", TARGETED)
+def test_pipeline_files_run_in_the_lakehouse_of_a_target(inside: Inside, options: tuple[str, ...]) -> None:
+    code = "from pyspark import pipelines as dp\n@dp.materialized_view\ndef t(): return spark.range(3)\n"
+    write_files(inside.folder, {"databricks.yml": TARGETS, "good.py": code})
+    ran = inside("pipeline", "good.py", *options)
+    assert ran.returncode == 0, ran.stderr
+    target, catalog, schema = TARGETED[options]
+    warehouse = inside.folder / ".lakeward" / target / "warehouse"
+    logs = [each.relative_to(warehouse).parts for each in warehouse.glob("*/*/t/_delta_log")]
+    assert logs == [(catalog, schema, "t", "_delta_log")]

@@ -78,7 +78,6 @@ def test_what_needs_nothing_is_left_to_spark(text: str) -> None:
             "create schema s managed location 'x' comment 'y'",
             "create schema s WITH DBPROPERTIES ('managedLocation' = 'x') comment 'y'",
         ),
-        ("create table t (a int, primary key (a) 'x')", "create table t (a int                  'x')"),
         (
             "create table t (a map<int, array<int>> unique rely, s struct<unique: int>, unique (a, s))",
             "create table t (a map<int, array<int>>            , s struct<unique: int>               )",
@@ -88,8 +87,12 @@ def test_what_needs_nothing_is_left_to_spark(text: str) -> None:
             "create table t (unique int, b int as (unique < 1)                                )",
         ),
         (
-            "create table t (a int, constraint pk primary key (a, b) rely, b int references u (x) not null)",
-            "create table t (a int                                       , b int                  not null)",
+            "create table t (a int, primary key (a) 'x')",
+            "create table t (a int NOT NULL                  'x')",
+        ),
+        (
+            "create table t (a int, constraint k primary key (a, b), b int references u not null)",
+            "create table t (a int NOT NULL                                 , b int              not null)",
         ),
     ],
 )

@@ -228,7 +228,8 @@ def test_local_overrides_the_host_and_names_what_is_left_out(tmp_path: Path) -> 
             assert len(again["findings"]) == len(others)
             summary = json.loads(bundle(tmp_path, "summary", "--local", "-o", "json").stdout)
             assert summary["host"] == host
-            assert summary["resources"]["jobs"]["j"]["deployed_id"].isdecimal()
+            job = summary["resources"]["jobs"]["j"]
+            assert isinstance(job["id"], int) and job["deployed"] is True
             assert bundle(tmp_path, "run", "j", "--local").returncode == 0
             for command in (["run", "j"], ["destroy", "--auto-approve"]):
                 assert "HOST_NOT_LOCAL" in bundle(tmp_path, *command).stderr

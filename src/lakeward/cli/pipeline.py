@@ -15,6 +15,7 @@ from lakeward.cli.options import (
     RefreshOptions,
     entered_environment_options,
     mapping_option,
+    mappings_option,
     mount_option,
     refresh_options,
     runtime_option,
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=GivenPath())
-@click.option("--catalog", default="main", show_default=True, help="Catalog that the datasets are in.")
-@click.option("--schema", default="default", show_default=True, help="Schema that the datasets are in.")
+@click.option("-t", "--target", metavar="T", help="Target of the bundle in this folder; none when left out.")
+@mappings_option("--var", "variables", help="Value of a bundle variable.")
+@click.option("--catalog", help="Catalog that the datasets are in.  [default: main; with -t the target's]")
+@click.option("--schema", help="Schema that the datasets are in.  [default: default; with -t the target's]")
 @mapping_option("--conf", "configuration", help="Setting that the files read with spark.conf.get.")
 @mount_option
 @runtime_option
@@ -42,8 +45,10 @@ if TYPE_CHECKING:
 @refresh_options
 def pipeline(
     paths: tuple[Path, ...],
-    catalog: str,
-    schema: str,
+    target: str | None,
+    variables: dict[str, str],
+    catalog: str | None,
+    schema: str | None,
     configuration: dict[str, str],
     root: Path | None,
     watch: bool,
@@ -51,25 +56,36 @@ def pipeline(
     continuous: bool,
     **flags: Unpack[RefreshOptions],
 ) -> int:
-    """Run pipeline files: each PATH is a file, or a folder with all the sources below it."""
+    """Run pipeline files: each PATH is a file, or a folder with all the sources below it.
+
+    Without -t they run outside of any bundle, in the lakehouse `local`. With -t they run in the lakehouse of
+    that target of the bundle in this folder, in catalog and schema of its first pipeline, with its runtime.
+    """
     from lakeward.cli import failures, next_steps
-    from lakeward.cli.command_context import require_path
+    from lakeward.cli.command_context import find_context, require_path
     from lakeward.cli.execution import RunDisplay, execute
     from lakeward.session import Settings
 
     for path in (*paths, *([root] if root else [])):
         require_path(path)
-    settings = Settings.here(catalog=catalog, schema=schema)
-    failures.state_folder.set(settings.state)
-    name = state_name(paths, settings.root, f"{catalog}.{schema}")
+    if target is None and not variables:
+        home = catalog or "main", schema or "default"
+        settings = Settings.here(catalog=home[0], schema=home[1])
+        failures.state_folder.set(settings.state)
+    else:
+        context = find_context(target, variables)
+        first = context.default_schema
+        home = catalog or first[0], schema or first[1]
+        settings = context.settings.with_(catalog=home[0], schema=home[1])
+    name = state_name(paths, settings.root, ".".join(home))
 
     def work(on_event: Watcher) -> Update:
         from lakeward import pipelines
 
         options = pipelines.UpdateOptions(
             name=name,
-            catalog=catalog,
-            schema=schema,
+            catalog=home[0],
+            schema=home[1],
             configuration=configuration,
             root=root,
             on_event=on_event,
@@ -79,8 +95,8 @@ def pipeline(
         return pipelines.run(paths, options, settings=settings)
 
     def next_commands(update: Update | JobRun) -> list[str]:
-        prefix = "" if (catalog, schema) == ("main", "default") else f"{catalog}.{schema}."
-        return next_steps.after(update.datasets, prefix=prefix, target=None, events_of=name)
+        prefix = "" if home == ("main", "default") else f"{'.'.join(home)}."
+        return next_steps.after(update.datasets, prefix=prefix, target=target, events_of=name)
 
     display = RunDisplay(
         title=" ".join(map(str, paths)),

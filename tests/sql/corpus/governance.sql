@@ -77,6 +77,25 @@ ALTER TABLE child ADD PRIMARY KEY (nope)
 --! UNRESOLVED_COLUMN.WITH_SUGGESTION
 SELECT constraint_name FROM information_schema.key_column_usage WHERE table_name = 'child'
 --> 
+-- Columns of a primary key are NOT NULL
+CREATE TABLE implied (id INT PRIMARY KEY, a STRUCT<q: INT NOT NULL>, c STRING COMMENT 'NOT NULL', d INT)
+--> ok
+SELECT column_name FROM information_schema.columns WHERE table_name = 'implied' AND is_nullable = 'NO'
+--> ["id"]
+INSERT INTO implied (id) VALUES (NULL)
+--! DELTA_NOT_NULL_CONSTRAINT_VIOLATED
+CREATE OR REPLACE TABLE implied (id BIGINT GENERATED ALWAYS AS IDENTITY, a STRUCT<q: INT NOT NULL>, c STRING COMMENT 'NOT NULL', d INT, CONSTRAINT k PRIMARY KEY (ID, a, c))
+--> ok
+SELECT column_name FROM information_schema.columns WHERE table_name = 'implied' AND is_nullable = 'NO' ORDER BY 1
+--> ["a"], ["c"], ["id"]
+SELECT max(version) FROM (DESCRIBE HISTORY implied)
+--> [1]
+CREATE TABLE added (id INT, d INT NOT NULL)
+--> ok
+ALTER TABLE added ADD CONSTRAINT k PRIMARY KEY (d, id)
+--! PRIMARY_KEY_COLUMN_NULLABLE
+ALTER TABLE added ADD PRIMARY KEY (d)
+--> ok
 -- Rights, tags and routines in the information schema
 GRANT SELECT ON TABLE parent TO `data team`
 --> ok

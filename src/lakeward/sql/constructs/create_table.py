@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Refusal, apply_edits
-from lakeward.sql.constructs.keys import Key, declares_check, key_clauses, store_keys
+from lakeward.sql.constructs.keys import Key, declares_check, implied_not_null, key_clauses, store_keys
 from lakeward.sql.constructs.policies import (
     PolicyFunction,
     SetMask,
@@ -27,7 +27,7 @@ class CreateTable(Command):
 
     Attributes:
         table: Its name.
-        text: The statement without the clauses; blanks keep all other positions.
+        text: The statement without the clauses, which blanks replace; columns of a primary key are NOT NULL.
         replace: Whether it is CREATE OR REPLACE.
         if_not_exists: Whether an existing table stays.
         row_filter: The row filter.
@@ -87,6 +87,7 @@ def _create_table(cursor: TokenCursor) -> CreateTable | Refusal:
     if not removed:
         raise Unmatched
     edits = [Edit(t.start, t.end, " " * len(t.text)) for _, t in sorted(removed.items())]
+    edits = sorted([*edits, *implied_not_null(tokens, keys)])
     return CreateTable(
         table=table,
         text=apply_edits(text, edits),

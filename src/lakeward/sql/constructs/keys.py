@@ -50,7 +50,25 @@ class AddKey(Command):
     key: Key
 
     def run(self, spark: SparkSession) -> None:
-        store_keys(spark, self.table, [*stored_keys(spark, self.table), self.key])
+        keys = [*stored_keys(spark, self.table), self.key]
+        if self.key.type == "PRIMARY KEY":
+            self._require_not_null(spark)
+        store_keys(spark, self.table, keys)
+
+    def _require_not_null(self, spark: SparkSession) -> None:
+        """Raise SqlError for a column that may be NULL, with the message of Unity Catalog."""
+        frame = spark.table(quote_name(self.table))
+        frame = frame.select(*map(quote_identifier, self.key.columns))
+        nullable = [field.name for field in frame.schema.fields if field.nullable]
+        if nullable:
+            name = self.key.name or f"{self.table[-1].lower()}_pk"
+            columns = ", ".join(map(quote_identifier, nullable))
+            raise SqlError(
+                "PRIMARY_KEY_COLUMN_NULLABLE",
+                f"Cannot create the primary key {quote_identifier(name)} because its child column(s) "
+                f"{columns} is nullable. Please change the column nullability and retry.",
+                next_step=f"ALTER TABLE … ALTER COLUMN {quote_identifier(nullable[0])} SET NOT NULL.",
+            )
 
 
 @dataclass(frozen=True)
@@ -148,16 +166,43 @@ def key_clauses(tokens: Sequence[Token], text: str) -> tuple[list[Key], list[Tok
     return keys, removed
 
 
+def implied_not_null(tokens: Sequence[Token], keys: Sequence[Key]) -> list[Edit]:
+    """Return the edits that make the columns of the primary key NOT NULL in CREATE TABLE.
+
+    Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-create-table-constraint
+    """
+    names = {name.lower() for key in keys if key.type == "PRIMARY KEY" for name in key.columns}
+    return [
+        Edit(item[-1].end, item[-1].end, " NOT NULL")
+        for item in column_list_items(tokens)
+        if not _is_table_constraint(item)
+        and TokenCursor(item).part().lower() in names
+        and not _is_not_null(item)
+    ]
+
+
+def _is_not_null(item: Sequence[Token]) -> bool:
+    """Return whether a column is NOT NULL itself; fields of a struct may be, too."""
+    depth, before = 0, ""
+    for token in item:
+        depth += token.text.count("<") - token.text.count(">") if not token.is_string else 0
+        if depth == 0 and (before, token.word) == ("NOT", "NULL"):
+            return True
+        before = token.word if depth == 0 else ""
+    return False
+
+
 def _remove_keys(tokens: Sequence[Token]) -> list[Edit]:
-    """Replace keys with blanks in statements that Spark runs."""
+    """Replace keys with blanks in statements that Spark runs; primary keys are NOT NULL."""
     words = [t.word for t in tokens]
     if words[0] not in ("CREATE", "REPLACE") or "TABLE" not in words[:5]:
         return []
     try:
-        removed = key_clauses(tokens, "")[1]
+        keys, removed = key_clauses(tokens, "")
+        added = implied_not_null(tokens, keys)
     except Unmatched:
         return []
-    return [Edit(t.start, t.end, " " * len(t.text)) for t in removed]
+    return [*(Edit(t.start, t.end, " " * len(t.text)) for t in removed), *added]
 
 
 def _key(cursor: TokenCursor, column: str | None) -> Key:
