@@ -54,6 +54,7 @@ from databricks.sdk.runtime import dbutils as imported
 from pyspark.dbutils import DBUtils
 
 assert imported is dbutils
+assert __builtins__.sum([1, 2]) == 3
 assert DBUtils(spark).fs.head("/Volumes/main/default/landing/f") == "x"
 assert dbutils.jobs.taskValues.get("land", "count", debugValue=0) == 3
 context = json.loads(dbutils.notebook.entry_point.getDbutils().notebook().getContext().toJson())

@@ -449,6 +449,28 @@ def test_functions_of_a_module_next_to_the_notebook_run_in_workers(desk: Desk) -
     assert desk.done(notebook).exit_value == "12"
 
 
+def test_the_builtins_of_a_notebook_are_a_module(desk: Desk) -> None:
+    """`__builtins__.sum` is Python's after a star import, also in a notebook that %run includes."""
+    desk.file(
+        "helper.py",
+        """\
+        # Databricks notebook source
+        from pyspark.sql.functions import *
+        def total(values):
+            return __builtins__.sum(values)
+    """,
+    )
+    notebook = desk.file("main.py", """\
+        # Databricks notebook source
+        # MAGIC %run ./helper
+
+        # COMMAND ----------
+
+        dbutils.notebook.exit(str([total([1, 2]), __builtins__.max(1, 2)]))
+    """)  # fmt: skip
+    assert desk.done(notebook).exit_value == "[3, 2]"
+
+
 CAPTURED = """\
 # Databricks notebook source
 # MAGIC %%capture

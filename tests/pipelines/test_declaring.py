@@ -23,6 +23,13 @@ def test_star_import_brings_everything_along(declare: Declare) -> None:
     assert graph(declare(text)).names() == ["t", "v"]
 
 
+@pytest.mark.parametrize("first", ["", "# Databricks notebook source\n"])
+def test_the_builtins_of_a_source_are_a_module(declare: Declare, first: str) -> None:
+    loop = "for n in range(__builtins__.sum([1, 1])):\n    @dlt.table(name=f't{n}')\n    def t(): pass\n"
+    text = f"{first}import dlt\nsum = None\n{loop}"
+    assert graph(declare(text)).names() == ["t0", "t1"]
+
+
 @pytest.mark.parametrize("above", [True, False])
 def test_expectations_stand_above_or_below_r3(declare: Declare, above: bool) -> None:
     lines = ["@dp.expect('one', 'a > 0')", "@dp.expect_all_or_drop({'two': 'b > 0', 'three': 'c > 0'})"]

@@ -59,6 +59,11 @@ def test_a_large_result_without_secrets_is_left_alone_and_fast() -> None:
     assert time.thread_time() - began < 5
 
 
+def test_the_builtins_of_a_context_are_a_module(tmp_path: Path) -> None:
+    results = Interpreter(tmp_path).run("python", "sum = None; __builtins__.sum([1, 2])")
+    assert "3" in json.dumps(results), results
+
+
 @pytest.mark.parametrize(
     "command",
     [

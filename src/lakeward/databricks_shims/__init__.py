@@ -14,7 +14,7 @@ from lakeward.databricks_shims.display import display, displayHTML, shown_by
 from lakeward.databricks_shims.installing import install, installed, uninstall
 from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, in_shell
 from lakeward.databricks_shims.modules import SERVED
-from lakeward.databricks_shims.names import NAMES, free_names
+from lakeward.databricks_shims.names import NAMES, free_names, main_names
 from lakeward.databricks_shims.surroundings import VERSION, running, runtime_version
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "in_shell",
     "install",
     "installed",
+    "main_names",
     "provided",
     "running",
     "runtime_version",

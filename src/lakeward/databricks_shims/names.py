@@ -5,6 +5,7 @@ Source: https://docs.databricks.com/dev-tools/sdk-python (databricks.sdk.runtime
 
 from __future__ import annotations
 
+import builtins
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -67,6 +68,15 @@ def free_names() -> dict[str, Any]:
         "udf": udf,
         "getArgument": getArgument,
     }
+
+
+def main_names() -> dict[str, Any]:
+    """Return the names of a file or notebook that runs as `__main__`.
+
+    Its `__builtins__` is the module, for `__builtins__.sum(…)` after a star import of functions. Without
+    it, `exec` adds the module's dictionary.
+    """
+    return {**free_names(), "__builtins__": builtins}
 
 
 class _Lazy:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims import DatabricksShell, free_names, in_shell, running, shown_by
+from lakeward.databricks_shims import DatabricksShell, in_shell, main_names, running, shown_by
 from lakeward.dbutils import DBUtils, Environment, NotebookExit
 from lakeward.errors import NotebookError
 from lakeward.notebooks.cell_errors import CellError, explain_error
@@ -119,7 +119,7 @@ class _Run:
         self.open: list[Path] = [file]
         self.files = {str(file)}
         self.namespace: dict[str, Any] = {
-            **free_names(),
+            **main_names(),
             "spark": spark,
             "dbutils": DBUtils(given=self.environment),
             "__name__": "__main__",

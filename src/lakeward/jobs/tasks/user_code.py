@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle, Distribution, read_wheel
-from lakeward.databricks_shims import free_names, running
+from lakeward.databricks_shims import main_names, running
 from lakeward.dbutils import Context as Facts
 from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
 from lakeward.errors import ConfigurationError, JobError
@@ -193,7 +193,7 @@ def prepare_file(context: Context, task: Task) -> Action | None:
     def action() -> None:
         def code() -> object:
             # Only in the file, as on the platform: modules that it imports do not have them.
-            return runpy.run_path(str(file), init_globals=free_names(), run_name="__main__")
+            return runpy.run_path(str(file), init_globals=main_names(), run_name="__main__")
 
         run_user_code(context, task, code, argv=argv, paths=[file.parent, *folders], folder=file.parent)
 

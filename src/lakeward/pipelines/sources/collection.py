@@ -5,6 +5,7 @@ Files are executed under their own paths and names."""
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import importlib
 import os
@@ -121,7 +122,8 @@ def collect(
     A file that fails is one error with its line; the others are still executed.
     """
     registry = GraphRegistry(default_schema)
-    given = {name: make(spark) for name, make in FILE_GLOBALS.items()}
+    # As in any file that runs as __main__; `exec` adds the module's dictionary instead.
+    given = {name: make(spark) for name, make in FILE_GLOBALS.items()} | {"__builtins__": builtins}
     errors = []
     with register_into(registry):
         for source in sources:

@@ -17,7 +17,7 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims import DatabricksShell, free_names, in_shell, shown_by
+from lakeward.databricks_shims import DatabricksShell, in_shell, main_names, shown_by
 from lakeward.dbutils import NotebookExit, environment, redacted
 from lakeward.errors import LakewardError
 from lakeward.notebooks import (
@@ -51,7 +51,7 @@ class Interpreter:
         self._compiler = Compiler()
         self._count = 0
         self._table: Result = {}
-        self.namespace: dict[str, Any] = {**free_names(), "__name__": "__main__", MAGIC: self._magic}
+        self.namespace: dict[str, Any] = {**main_names(), "__name__": "__main__", MAGIC: self._magic}
         self._shell = DatabricksShell(self.namespace, self._magic)
         self.namespace["get_ipython"] = lambda: self._shell
         self._first_names = dict(self.namespace)
