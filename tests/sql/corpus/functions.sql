@@ -157,3 +157,18 @@ SELECT tagged(1), tagged(2) + 1
 SELECT max(tagged(CAST(id AS INT))) OVER () FROM range(1)
 --= max(main.corpus_functions.tagged(CAST(id AS INT))) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 --> [2]
+-- Numeric arguments are cast to the narrower type that a function expects
+SELECT date_add(DATE '2024-01-01', id), date_sub(DATE '2024-01-01', id), DATE '2024-01-01' + id, DATE '2024-01-01' - id FROM range(1, 2)
+--> ["2024-01-02", "2023-12-31", "2024-01-02", "2023-12-31"]
+SELECT date_add(TIMESTAMP '2024-01-01 10:00:00', 1L), date_add('2024-01-01', 1.9D), date_add(DATE '2024-01-01', 2.5)
+--> ["2024-01-02", "2024-01-02", "2024-01-03"]
+SELECT date_add(DATE '2024-01-01', CAST(-(id % 2) AS BIGINT)) FROM range(1, 2)
+--> ["2023-12-31"]
+SELECT array_repeat('x', id), format_number(1.5, id), repeat('x', id), substring('hello', id, 2) FROM range(2, 3)
+--> [["x", "x"], "1.50", "xx", "el"]
+SELECT date_add(DATE '2024-01-01', 3000000000)
+--! CAST_OVERFLOW
+SELECT date_add(DATE '2024-01-01', true)
+--! DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE
+SELECT date_add(DATE '2024-01-01', ARRAY(1))
+--! DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE

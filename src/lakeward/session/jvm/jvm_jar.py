@@ -43,6 +43,7 @@ SOURCES = (
     "NonDeltaTarget",
     "ClusteringColumns",
     "CollatedColumns",
+    "NarrowedArguments",
     "PlatformFeatures",
     "ViewStore",
     "LakehouseCatalog",
