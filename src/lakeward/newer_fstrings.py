@@ -44,8 +44,9 @@ def parse_newer(
 
     `mode` and `flags` are those of `compile`. Raises SyntaxError for other errors of the source.
 
-    >>> ast.unparse(parse_newer('''x = f"{d["a"]} {y}"'''))
-    'x = f"{d[\\'a\\']} {y}"'
+    >>> tree = parse_newer('''x = f"{d["a"]} {y}"''')
+    >>> [ast.unparse(each.value) for each in ast.walk(tree) if isinstance(each, ast.FormattedValue)]
+    ["d['a']", 'y']
     """
     name = next((each for each in _NAMES if not re.search(rf"\b{each}\b", source)), None)
     older = older_source(source, name) if name is not None else None

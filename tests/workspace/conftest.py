@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lakeward.workspace.state.store import Store
 from tests.workspace.client_routes import declared, update
 from tests.workspace.response_types import checked_responses
 from tests.workspace.server import Server, running
@@ -60,6 +61,22 @@ def _asks_for_what_is_declared(request: pytest.FixtureRequest) -> Iterator[None]
     hint = f"run this suite with UPDATE_CLIENT_ROUTES=1 to declare the routes it requests: {difference}"
     # Without the long proofs, or with nothing but them, a suite asks for less.
     assert requested <= expected if options.markexpr else requested == expected, hint
+
+
+@pytest.fixture(autouse=True)
+def _close_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close what a test opens: from Python 3.13 on, a forgotten connection to SQLite is a warning."""
+    opened: list[Store] = []
+    initialize = Store.__init__
+
+    def noted(self: Store, *arguments: Any, **options: Any) -> None:
+        initialize(self, *arguments, **options)
+        opened.append(self)
+
+    monkeypatch.setattr(Store, "__init__", noted)
+    yield
+    for store in opened:
+        store.close()
 
 
 @pytest.fixture

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from lakeward.report import read_events
 from lakeward.session import Settings
-from lakeward.sql import StandaloneTable, find_standalone_table, list_standalone_tables
 from lakeward.workspace.state.store import Document
+
+if TYPE_CHECKING:
+    from lakeward.sql import StandaloneTable
 
 _UPDATES = 25
 
 
 def find_standalone_pipeline(settings: Settings, pipeline_id: str) -> Document | None:
     """Return the answer of `pipelines.get` for a standalone table's pipeline; None for other pipelines."""
+    # The server starts without the SQL front end.
+    from lakeward.sql import find_standalone_table
+
     table = find_standalone_table(settings, pipeline_id)
     return None if table is None else _document(settings, table)
 
 
 def standalone_pipelines(settings: Settings) -> Iterator[Document]:
     """Yield the pipelines of all standalone tables, as `pipelines.get` returns them."""
+    from lakeward.sql import list_standalone_tables
+
     return (_document(settings, table) for table in list_standalone_tables(settings))
 
 
 def standalone_events(settings: Settings, pipeline_id: str) -> list[Document] | None:
     """Return the events of a standalone table's newest updates, from old to new; None for other pipelines."""
+    from lakeward.report import read_events
+    from lakeward.sql import find_standalone_table
+
     table = find_standalone_table(settings, pipeline_id)
     if table is None:
         return None
