@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pyspark.errors import AnalysisException, PythonException, StreamingQueryException
+from pyspark.errors import AnalysisException, PythonException, StreamingQueryException, UnknownException
 
 from lakeward.errors import CloudFilesError, UnknownFieldException
 from lakeward.session import full_text
@@ -97,8 +97,12 @@ def translate_query_exception(error: Any) -> Any:
 
 
 def translate_read_exception(error: Any) -> Any:
-    """Return the Auto Loader error of a batch as an exception with its condition; others unchanged."""
-    wrapped = find_cloud_files_error(error) if isinstance(error, PythonException) else None
+    """Return the Auto Loader error of a batch as an exception with its condition; others unchanged.
+
+    A query gives a PythonException; a write of Delta wraps it in an exception that PySpark does not know.
+    """
+    is_candidate = isinstance(error, (PythonException, UnknownException))
+    wrapped = find_cloud_files_error(error) if is_candidate else None
     if wrapped is None:
         return error
     return CloudFilesReadException(batch_condition(wrapped.condition), wrapped.message)
