@@ -25,6 +25,7 @@ resources:
   schemas: {s: {catalog_name: c, name: lake}}
   volumes: {v: {catalog_name: c, schema_name: "${resources.schemas.s.name}", name: files}}
   secret_scopes: {k: {name: scope}}
+  dashboards: {d: {display_name: sales, serialized_dashboard: "{}"}}
 """
 DEV = f"bundle: {{name: b}}\n{RESOURCES}\ntargets: {{dev: {{mode: development}}}}\n"
 
@@ -43,6 +44,7 @@ def test_development_prefixes_names_pauses_schedules_and_tags(bundle_of: Callabl
         True,
         False,
     )
+    assert bundle.resources("dashboards")["d"]["display_name"] == "[dev ann_lee] sales"
 
 
 def test_what_a_resource_says_itself_wins_over_the_mode(bundle_of: Callable[..., Bundle]) -> None:

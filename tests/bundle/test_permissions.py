@@ -17,6 +17,8 @@ resources:
   pipelines: {p: {name: p}}
   secret_scopes: {s: {name: s}}
   schemas: {c: {name: c, catalog_name: main}}
+  alerts: {a: {display_name: a}}
+  dashboards: {d: {display_name: d}}
 """
 
 
@@ -43,6 +45,9 @@ def test_a_level_is_translated_for_each_kind(
     assert levels(bundle, "pipelines", "p") == {"team": pipeline}
     assert levels(bundle, "secret_scopes", "s") == ({"team": scope} if scope else {})
     assert "permissions" not in bundle.schemas["c"]
+    read = "CAN_READ" if common == "CAN_VIEW" else common
+    assert levels(bundle, "alerts", "a") == {"team": read}
+    assert levels(bundle, "dashboards", "d") == ({} if common == "CAN_RUN" else {"team": read})
 
 
 def test_a_higher_level_of_the_resource_itself_stays(bundle_of: Callable[..., Bundle]) -> None:

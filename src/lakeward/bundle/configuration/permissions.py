@@ -19,7 +19,10 @@ class Levels:
 
 
 _VIEW, _RUN, _MANAGE = "CAN_VIEW", "CAN_RUN", "CAN_MANAGE"
+_OF_QUERIES = ("CAN_READ", _RUN, "CAN_EDIT", _MANAGE)
 LEVELS: dict[str, Levels] = {
+    "alerts": Levels(_OF_QUERIES, {_VIEW: "CAN_READ", _RUN: _RUN, _MANAGE: _MANAGE}),
+    "dashboards": Levels(_OF_QUERIES, {_VIEW: "CAN_READ", _MANAGE: _MANAGE}),
     "jobs": Levels(
         (_VIEW, "CAN_MANAGE_RUN", _MANAGE, "IS_OWNER"),
         {_VIEW: _VIEW, _RUN: "CAN_MANAGE_RUN", _MANAGE: _MANAGE},
@@ -31,7 +34,7 @@ _COMMON = (_VIEW, _RUN, _MANAGE)
 
 
 def inherit_permissions(tree: Node) -> Node:
-    """Return `tree` in which every job, pipeline and secret scope has the common permissions too.
+    """Return `tree` in which every resource of these kinds has the common permissions too.
 
     A principal's own level on a resource wins when it is the higher one. Raises
     BundleError(PERMISSION_INVALID) for an unknown common level or an entry without exactly one principal.

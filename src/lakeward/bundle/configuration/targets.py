@@ -140,8 +140,9 @@ def presets_of(tree: Node) -> Presets:
 
 
 def apply_presets(tree: Node, presets: Presets) -> Node:
-    """Return `tree` with `presets` applied to its jobs, pipelines, schemas and registered models."""
+    """Return `tree` with `presets` applied to its resources of these kinds."""
     changes: dict[str, Callable[[Node, Presets], Node]] = {
+        "dashboards": _dashboard,
         "jobs": _job,
         "pipelines": _pipeline,
         "schemas": _schema,
@@ -187,17 +188,21 @@ def _pipeline(pipeline: Node, presets: Presets) -> Node:
     return Node(entries, pipeline.position)
 
 
+def _dashboard(dashboard: Node, presets: Presets) -> Node:
+    return Node(_prefixed(dashboard, presets.name_prefix, "display_name"), dashboard.position)
+
+
 def _schema(schema: Node, presets: Presets) -> Node:
     # A schema's name cannot contain `[dev ann] `, but `dev_ann_`.
     plain_prefix = re.sub(r"[^a-z0-9]+", "_", presets.name_prefix.lower()).strip("_")
     return Node(_prefixed(schema, f"{plain_prefix}_" if plain_prefix else ""), schema.position)
 
 
-def _prefixed(resource: Node, prefix: str) -> dict[str, Node]:
+def _prefixed(resource: Node, prefix: str, field: str = "name") -> dict[str, Node]:
     entries = dict(resource.children)
-    name = resource.get("name")
+    name = resource.get(field)
     if prefix and name is not None:
-        entries["name"] = Node(f"{prefix}{name.value}", name.position)
+        entries[field] = Node(f"{prefix}{name.value}", name.position)
     return entries
 
 
