@@ -109,3 +109,23 @@ def test_a_package_that_cannot_be_had_is_named_before_anything_runs(run_job: Run
     assert raised.value.condition == "DEPENDENCY_NOT_FOUND"
     assert "The task `a`" in raised.value.message
     assert "absent==9" in raised.value.message
+
+
+@pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
+def test_pip_that_a_task_starts_installs_packages_of_that_task(run_job: Run, isolated: bool) -> None:
+    files = {
+        "main.py": "import subprocess, sys\n"
+        "subprocess.check_call([sys.executable, '-m', 'pip', 'install', 'tiny==1.0'])\n"
+        "import tiny\nassert tiny.__version__ == '1.0'\n",
+        "without.py": FILES["without.py"],
+    }
+    job = """
+tasks:
+  - {task_key: a, spark_python_task: {python_file: main.py}}
+  - {task_key: b, depends_on: [{task_key: a}], spark_python_task: {python_file: without.py}}
+"""
+    done = run_job(job, files, isolated=isolated)
+    assert {task.task_key: (task.state, task.error) for task in done.tasks} == {
+        "a": ("SUCCESS", None),
+        "b": ("SUCCESS", None),
+    }

@@ -105,6 +105,64 @@ def test_a_shell_that_only_installs_packages_needs_no_permission(desk: Desk, she
     assert find_spec("tiny") is None
 
 
+PROGRAMS = {
+    "pip": '"pip"',
+    "pip3": '"pip3"',
+    "python": '"python3", "-m", "pip"',
+    "executable": 'sys.executable, "-m", "pip"',
+    "platform": '"/databricks/python/bin/pip"',
+}
+PROCESSES = {
+    "check_call": "subprocess.check_call([{program}, 'install', '-q', 'tiny==1.0'])",
+    "run": "subprocess.run([{program}, 'install', 'tiny==1.0'], check=True, capture_output=True, text=True)",
+    "popen": "subprocess.Popen([{program}, 'install', 'tiny==1.0'], stdout=subprocess.PIPE).communicate()",
+    "shell": "subprocess.check_output(' '.join([{program}, 'install', 'tiny==1.0']), shell=True)",
+    "system": "assert os.system(' '.join([{program}, 'install', 'tiny==1.0'])) == 0",
+}
+
+
+@pytest.mark.parametrize(("process", "program"), list(product(PROCESSES, PROGRAMS)))
+def test_pip_in_a_process_installs_packages_of_the_run(desk: Desk, process: str, program: str) -> None:
+    """lakeward's own environment, and those of the machine's other Pythons, stay as they are."""
+    cell = PROCESSES[process].format(program=PROGRAMS[program])
+    text = notebook(desk, "import os, subprocess, sys", cell, "import tiny\nassert tiny.__version__ == '1.0'")
+    desk.done(text)
+    assert find_spec("tiny") is None
+
+
+FAILING = {
+    "check_call": "try:\n    subprocess.check_call(['pip', 'install', 'absent==9'])\n"
+    "except subprocess.CalledProcessError as error:\n    found = error.returncode\nassert found == 1",
+    "run": "done = subprocess.run(['pip', 'install', 'absent==9'], capture_output=True, text=True)\n"
+    "assert done.returncode == 1 and 'absent==9' in done.stderr",
+    "system": "assert os.waitstatus_to_exitcode(os.system('pip install absent==9')) == 1",
+}
+
+
+@pytest.mark.parametrize("process", FAILING)
+def test_pip_in_a_process_fails_as_a_process_does(desk: Desk, process: str) -> None:
+    desk.done(notebook(desk, "import os, subprocess, sys", FAILING[process]))
+
+
+def test_other_processes_run_as_they_are(desk: Desk) -> None:
+    """Another environment's pip, other commands of pip, and processes whose text mentions pip."""
+    cell = """\
+for program in (["/nowhere/bin/pip"], ["/nowhere/bin/python", "-m", "pip"]):
+    command = [*program, "install", "tiny"]
+    try:
+        subprocess.run(command)
+    except FileNotFoundError:
+        continue
+    raise AssertionError(command)
+assert subprocess.check_output(["echo", "pip install tiny"], text=True) == "pip install tiny\\n"
+assert subprocess.check_output("echo pip install tiny", shell=True, text=True) == "pip install tiny\\n"
+assert os.system("true && echo pip install tiny") == 0
+import importlib.util
+assert importlib.util.find_spec("tiny") is None
+"""
+    desk.done(notebook(desk, "import os, subprocess, sys", cell))
+
+
 OTHERS = (
     *("pip install tiny; ls", "pip install tiny && ls", "pip install $(ls)", "pip install tiny > x"),
     *("pip install tiny | tee x", "pip list", "ls", "echo 'pip install tiny"),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.utils import canonicalize_name
 
 from lakeward.errors import LakewardError, NotebookError
+from lakeward.notebooks import pip_processes
 from lakeward.session import is_platform_path
 
 if TYPE_CHECKING:
@@ -69,17 +70,26 @@ _open: list[_Packages] = []
 
 @contextmanager
 def notebook_packages() -> Iterator[None]:
-    """Remove packages that `%pip` installs in the body at its end; nested bodies share them."""
+    """Remove packages that the body installs, by `%pip` or in a process; nested bodies share them."""
     if _open:
         yield
         return
     packages = _Packages()
     _open.append(packages)
+    pip_processes.begin(_install_in_process)
     try:
         yield
     finally:
+        pip_processes.end(_install_in_process)
         _open.remove(packages)
         packages.stack.close()
+
+
+def _install_in_process(line: str, folder: Path) -> None:
+    from lakeward.dbutils import environment
+
+    paths = environment().paths
+    install_packages(line, folder, local=lambda path: str(paths.local(path)), names=None)
 
 
 def install_packages(

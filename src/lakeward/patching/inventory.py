@@ -39,6 +39,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.databricks_shims.ipython:PATCHES",
     "lakeward.databricks_shims.ipython_display:PATCHES",
     "lakeward.autoloader.pyspark_patches:PATCHES",
+    "lakeward.notebooks.pip_processes:PATCHES",
     "lakeward.notebooks.time_limit:PATCHES",
     "lakeward.streaming.stream_patches:PATCHES",
     "lakeward.seeds.missing:PATCHES",

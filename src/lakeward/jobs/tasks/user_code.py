@@ -25,6 +25,7 @@ from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_loop import PipelineSelection
 from lakeward.jobs.tasks.git_checkout import folder_of_files
+from lakeward.notebooks import notebook_packages
 from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 from lakeward.user_code import is_user_file
 
@@ -85,6 +86,7 @@ def run_user_code(
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(running(environment_of(context, task)))
+        stack.enter_context(notebook_packages())
         stack.enter_context(_interpreter(list(argv), [str(path) for path in paths]))
         if folder is not None:
             stack.enter_context(_directory(folder))
