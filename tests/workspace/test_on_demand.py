@@ -272,7 +272,7 @@ def test_only_a_server_that_runs_has_a_connection(tmp_path: Path) -> None:
     assert running_connection(settings) is None
     assert not (settings.state / "server").exists()
     with running(tmp_path) as server:
-        assert running_connection(settings) == Connection(server.host, server.token)
+        assert running_connection(settings) == Connection(**server.connection())
     assert running_connection(settings) is None
 
 

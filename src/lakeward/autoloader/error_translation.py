@@ -11,7 +11,8 @@ from lakeward.errors import CloudFilesError, UnknownFieldException
 from lakeward.session import full_text
 
 _WRAPPED_ERROR = re.compile(
-    r"^(?:.*\s)?lakeward\.errors\.(CloudFilesError|UnknownFieldException): \[([A-Z0-9_.]+)\] (.*)$",
+    r"^(?:.*\s)?lakeward\.(?:errors|autoloader\.error_translation)\."
+    r"(CloudFilesError|UnknownFieldException|CloudFilesReadException): \[([A-Z0-9_.]+)\] (.*)$",
     re.MULTILINE,
 )
 
@@ -62,6 +63,7 @@ _BATCH_CONDITIONS = {
     "CF_CORRUPT_FILE": "FAILED_READ_FILE.NO_HINT",
     "CF_FILE_NOT_FOUND": "FAILED_READ_FILE.FILE_NOT_EXIST",
 }
+_STREAM_CONDITIONS = {spark: own for own, spark in _BATCH_CONDITIONS.items()}
 _SQL_STATES = {
     "FAILED_READ_FILE": "KD001",
     "UNKNOWN_FIELD_EXCEPTION": "KD003",
@@ -83,7 +85,8 @@ def find_cloud_files_error(error: BaseException) -> CloudFilesError | None:
     if match is None:
         return None
     kind = UnknownFieldException if match[1] == "UnknownFieldException" else CloudFilesError
-    return kind(match[2], match[3].strip())
+    # A query in `foreachBatch` has failed with the condition of a batch: that of the stream is Auto Loader's.
+    return kind(_STREAM_CONDITIONS.get(match[2], match[2]), match[3].strip())
 
 
 def translate_query_exception(error: Any) -> Any:

@@ -30,7 +30,8 @@ class DescribeDetail(Command):
     def run(self, spark: SparkSession) -> DataFrame:
         # Quotes: names such as `version` are keywords of Delta's grammar.
         detail = show_users_name(spark, run_with_delta(spark, f"DESCRIBE DETAIL {quote_name(self.table)}"))
-        properties = detail.collect()[0]["properties"]
+        # A dataset that an update has planned has none yet.
+        properties = detail.collect()[0]["properties"] or {}
         if not hidden_properties(properties):
             return detail
         from pyspark.sql import functions as F
