@@ -146,6 +146,20 @@ def test_metadata_is_recovered_but_keys(place: Place) -> None:
     assert place(keys.replace("{s}", place.name)) == []
 
 
+def test_a_damaged_table_hides_no_other(place: Place) -> None:
+    place.fill("damaged")
+    place("DROP TABLE {s}.damaged")
+    (log,) = place.dropped.rglob("_delta_log")
+    max(log.glob("*.json")).write_text("x")
+    place.fill("whole")
+    place("DROP TABLE {s}.whole")
+    assert sorted(place.listed()) == ["damaged", "whole"]
+    place("UNDROP TABLE {s}.whole")
+    place("UNDROP TABLE {s}.damaged")
+    assert place("SELECT count(*) FROM {s}.whole")[0][0] > 0
+    assert place.listed() == []
+
+
 def test_tables_of_a_dropped_schema_are_gone(place: Place) -> None:
     place.fill("t")
     place("DROP TABLE {s}.t")

@@ -93,7 +93,7 @@ SELECT max(version) FROM (DESCRIBE HISTORY implied)
 CREATE TABLE added (id INT, d INT NOT NULL)
 --> ok
 ALTER TABLE added ADD CONSTRAINT k PRIMARY KEY (d, id)
---! PRIMARY_KEY_COLUMN_NULLABLE
+--! INVALID_PARAMETER_VALUE
 ALTER TABLE added ADD PRIMARY KEY (d)
 --> ok
 -- Rights, tags and routines in the information schema

@@ -172,11 +172,20 @@ public class PythonSqlBridge {
         String shown = "[" + condition + "] " + text + (state == null || text.contains("SQLSTATE: ") ? "" : " SQLSTATE: " + state);
         // Without a value for each parameter, getMessage() of PySpark's exception fails.
         ObjectNode unknown = WarehouseLayout.JSON.createObjectNode();
-        Seq names = SparkThrowableHelper.errorReader().getMessageParameters(condition);
+        Seq names = parameterNames(condition);
         for (int i = 0; i < names.length(); i++) unknown.put((String) names.apply(i), "…");
         return WarehouseCatalog.sneak(new AnalysisException("INTERNAL_ERROR", ObjectDefinitions.scalaMap(parameters)).copy(
             shown, ObjectDefinitions.none(), ObjectDefinitions.none(), ObjectDefinitions.none(), new Some(condition),
             ObjectDefinitions.scalaMap(unknown), new QueryContext[0]));
+    }
+
+    private static Seq parameterNames(String condition) {
+        try {
+            return SparkThrowableHelper.errorReader().getMessageParameters(condition);
+        } catch (AssertionError needsPart) {
+            // Spark's templates are those of the parts of such a condition, as INVALID_PARAMETER_VALUE.EXTENSION.
+            return PythonUtils.toSeq(Collections.emptyList());
+        }
     }
 
     private static synchronized void declare(String condition, String state) {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.dataset_properties import table_type
 from lakeward.delta_log import TableMetadata, read_metadata
 from lakeward.dropped_files import DroppedFiles, read_dropped
-from lakeward.errors import SqlError
+from lakeward.errors import LakewardError, SqlError
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
@@ -59,9 +59,14 @@ class DroppedTable:
 
     @cached_property
     def metadata(self) -> TableMetadata:
-        """Return the metadata of the Delta log; for other formats only the times, those of the folder."""
+        """Return the metadata of the Delta log; for other formats and a damaged log, the folder's times."""
         changed = int(self.location.stat().st_mtime * 1000)
-        return read_metadata(self.location) or TableMetadata({}, changed, changed)
+        of_folder = TableMetadata({}, changed, changed)
+        try:
+            return read_metadata(self.location) or of_folder
+        except LakewardError:
+            # UNDROP brings back its files as they are, and other tables can be found.
+            return of_folder
 
     @property
     def id(self) -> str:

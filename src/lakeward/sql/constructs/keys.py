@@ -64,7 +64,7 @@ class AddKey(Command):
             name = self.key.name or f"{self.table[-1].lower()}_pk"
             columns = ", ".join(map(quote_identifier, nullable))
             raise SqlError(
-                "PRIMARY_KEY_COLUMN_NULLABLE",
+                "INVALID_PARAMETER_VALUE",
                 f"Cannot create the primary key {quote_identifier(name)} because its child column(s) "
                 f"{columns} is nullable. Please change the column nullability and retry.",
                 next_step=f"ALTER TABLE … ALTER COLUMN {quote_identifier(nullable[0])} SET NOT NULL.",
