@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,19 @@ from lakeward.notebooks import parse
 from tests.notebooks.conftest import Desk
 
 Options = dict[str, Any] | None
+
+
+@pytest.fixture(autouse=True)
+def _keep_current_schema(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A query of the editor selects the schema of the session that it runs in, which other tests share."""
+    if "desk" not in request.fixturenames:
+        yield
+        return
+    spark = request.getfixturevalue("spark")
+    catalog, schema = spark.catalog.currentCatalog(), spark.catalog.currentDatabase()
+    yield
+    spark.catalog.setCurrentCatalog(catalog)
+    spark.catalog.setCurrentDatabase(schema)
 
 
 def query(text: str, options: Options) -> str:
