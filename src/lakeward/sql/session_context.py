@@ -135,6 +135,12 @@ def run_with_delta(spark: SparkSession, text: str) -> DataFrame:
     return frame_from_java(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), spark)
 
 
+def table_properties(spark: SparkSession, table: str) -> dict[str, str]:
+    """Return all properties of a table by its name in SQL, also those that SHOW TBLPROPERTIES hides."""
+    rows = run_with_delta(spark, f"SHOW TBLPROPERTIES {table}").collect()
+    return {row["key"]: row["value"] for row in rows}
+
+
 def folder_name(name: str) -> str:
     """Return the folder name of a catalog, schema or volume; SqlError for one that Unity Catalog refuses."""
     if not name or len(name) > 255 or any(c in "./\\\x7f" or ord(c) <= 32 for c in name):

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.constructs.catalogs import require_collation
-from lakeward.sql.constructs.not_null import COLUMN_DEPTH, commit_schema, delta_location, start_transaction
+from lakeward.sql.constructs.not_null import (
+    COLUMN_DEPTH,
+    commit_schema,
+    delta_location,
+    parse_altered_columns,
+    start_transaction,
+)
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -87,12 +93,7 @@ def _set_collation(field: dict[str, Any], collation: str) -> None:
 
 def _alter_collation(cursor: TokenCursor) -> AlterCollation:
     """Parse ALTER TABLE t ALTER COLUMN a TYPE STRING COLLATE x, b.c TYPE STRING COLLATE y."""
-    cursor.need("ALTER", "TABLE")
-    table = cursor.name()
-    cursor.one_of("ALTER", "CHANGE")
-    cursor.words("COLUMN")
-    columns = cursor.separated(lambda: _column(cursor))
-    cursor.end()
+    table, columns = parse_altered_columns(cursor, _column)
     return AlterCollation(table, columns, cursor.text(0))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.session import current_settings
 from lakeward.sql.construct import register_function
+from lakeward.sql.session_context import table_properties
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,8 +47,7 @@ def _pipeline_of(spark: SparkSession, argument: dict[str, str]) -> str:
 
 def managing_pipeline(spark: SparkSession, table: str) -> str | None:
     """Return the name of the pipeline that manages a table; None without one."""
-    properties = {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
-    return properties.get(PIPELINE)
+    return table_properties(spark, table).get(PIPELINE)
 
 
 def _find_event_log(pipeline: str) -> Path:

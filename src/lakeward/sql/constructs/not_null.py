@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMN_DEPTH = 64  # parts of a column's path
+_Column = TypeVar("_Column")
 
 
 @dataclass(frozen=True)
@@ -146,13 +147,21 @@ def commit_schema(
 
 def _set_not_null(cursor: TokenCursor) -> SetNotNull:
     """Parse ALTER TABLE t ALTER COLUMN a SET NOT NULL, b.c SET NOT NULL."""
+    table, columns = parse_altered_columns(cursor, _column)
+    return SetNotNull(table, columns, cursor.text(0))
+
+
+def parse_altered_columns(
+    cursor: TokenCursor, parse: Callable[[TokenCursor], _Column]
+) -> tuple[list[str], list[_Column]]:
+    """Parse ALTER TABLE t ALTER COLUMN …; return the table, and what `parse` reads of each column."""
     cursor.need("ALTER", "TABLE")
     table = cursor.name()
     cursor.one_of("ALTER", "CHANGE")
     cursor.words("COLUMN")
-    columns = cursor.separated(lambda: _column(cursor))
+    columns = cursor.separated(lambda: parse(cursor))
     cursor.end()
-    return SetNotNull(table, columns, cursor.text(0))
+    return table, columns
 
 
 def _column(cursor: TokenCursor) -> list[str]:

@@ -14,7 +14,7 @@ from lakeward.patching import original
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.sql.construct import Command, Construct
 from lakeward.sql.constructs.column_list import column_list_items
-from lakeward.sql.session_context import current_context
+from lakeward.sql.session_context import current_context, table_properties
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -134,8 +134,7 @@ def _table_properties(spark: SparkSession, table: list[str]) -> Mapping[str, str
     views = spark.sql(f"SHOW VIEWS IN {quote_name([catalog, schema])}").collect()
     if name in (row["viewName"].lower() for row in views if not row["isTemporary"]):
         return None
-    rows = spark.sql(f"SHOW TBLPROPERTIES {quote_name([catalog, schema, name])}").collect()
-    return {row["key"]: row["value"] for row in rows}
+    return table_properties(spark, quote_name([catalog, schema, name]))
 
 
 def _policy(spark: SparkSession, schema: StructType, function: PolicyFunction) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from lakeward.quoting import quote_name
 from lakeward.session import show_users_name
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.constructs.event_log import PIPELINE
-from lakeward.sql.session_context import current_context, run_with_delta
+from lakeward.sql.session_context import current_context, run_with_delta, table_properties
 from lakeward.sql.standalone_tables import StandaloneTable, find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -61,7 +61,7 @@ class DescribeExtended(Command):
         described = [tuple(row) for row in rows.collect()]
         if not any(name == _PROPERTIES and KIND_PROPERTY in value for name, value, _ in described):
             return rows
-        properties = _properties(spark, self.table)
+        properties = table_properties(spark, quote_name(self.table))
         values = {
             "Type": table_type(properties),
             _PROPERTIES: f"[{','.join(f'{k}={v}' for k, v in sorted(shown_properties(properties).items()))}]",
@@ -69,11 +69,6 @@ class DescribeExtended(Command):
         found = [(name, values.get(name, value), comment) for name, value, comment in described]
         standalone = find_standalone_table(current_context(spark).settings, properties.get(PIPELINE))
         return spark.createDataFrame([*found, *_refreshes(standalone)], rows.schema)
-
-
-def _properties(spark: SparkSession, table: list[str]) -> dict[str, str]:
-    rows = run_with_delta(spark, f"SHOW TBLPROPERTIES {quote_name(table)}").collect()
-    return {row["key"]: row["value"] for row in rows}
 
 
 def _refreshes(standalone: StandaloneTable | None) -> list[tuple[str, str, str]]:
