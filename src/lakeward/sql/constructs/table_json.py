@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.dataset_properties import shown_properties
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.table_descriptions import DescribeExtended, extended_table
@@ -67,7 +68,7 @@ def _of_delta(spark: SparkSession, table: list[str]) -> dict[str, Any]:
         "created_time": detail["createdAt"].strftime("%Y-%m-%dT%H:%M:%SZ"),
         "partition_columns": list(detail["partitionColumns"]),
         "clustering_columns": list(detail["clusteringColumns"]),
-        "table_properties": dict(detail["properties"]),
+        "table_properties": shown_properties(detail["properties"]),
     }
     return {key: value for key, value in found.items() if value}
 
