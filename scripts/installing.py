@@ -15,11 +15,11 @@ __all__ = ["SetupFailed", "install"]
 _PREPARE = """\
 import sys
 from lakeward.errors import LakewardError
-from lakeward.session.jvm.jars import delta_jars
+from lakeward.session.jvm.jars import pinned_jars
 from lakeward.session.jvm.java_runtime import find_java
 try:
     find_java()
-    delta_jars()
+    pinned_jars()
 except LakewardError as error:
     sys.exit(str(error))
 """

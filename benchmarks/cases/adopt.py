@@ -26,11 +26,11 @@ SUITE = "def test_arithmetic():\n    assert 1 + 1 == 2\n"
 
 def sides(folder: Path, *options: str, cache: Path | None) -> Sides:
     """`lakeward sql -e "select 1"` and the same in plain PySpark, each a process from start to end."""
-    from lakeward.session.jvm.jars import delta_jars
+    from lakeward.session.jvm.jars import pinned_jars
     from lakeward.session.jvm.java_runtime import find_java
 
     script = folder / "bare.py"
-    jars = ",".join(map(str, delta_jars()))
+    jars = ",".join(map(str, pinned_jars()))
     script.write_text(BARE.format(jars=jars, warehouse=(folder / "warehouse").as_uri()))
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
     environment["JAVA_HOME"] = str(find_java().parent.parent)

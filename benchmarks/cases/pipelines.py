@@ -113,11 +113,11 @@ def peer_command(place: Path) -> list[str]:
 
 def peer_conf(place: Path) -> dict[str, str]:
     """What the peer needs for Delta, and the settings for small machines that lakeward has too."""
-    from lakeward.session.jvm.jars import delta_jars
+    from lakeward.session.jvm.jars import pinned_jars
 
     return {
         "spark.driver.memory": "2g",
-        "spark.driver.extraClassPath": os.pathsep.join(map(str, delta_jars())),
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, pinned_jars())),
         "spark.ui.enabled": "false",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",

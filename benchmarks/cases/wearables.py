@@ -16,6 +16,7 @@ from benchmarks.registry import Sides, case
 
 USERS = int(os.environ.get("LAKEWARD_WEARABLES_USERS", "2000"))
 DAYS = int(os.environ.get("LAKEWARD_WEARABLES_DAYS", "60"))
+ERASURE_DAYS = int(os.environ.get("LAKEWARD_ERASURE_DAYS", "2"))
 ERASED = 100
 TOPICS, FILES, RECORDS = 8, 20, 2_000
 _ROOT = Path(__file__).resolve().parents[2]
@@ -114,8 +115,8 @@ def erasure(folder: Path) -> Iterator[Sides]:
     from wearables.jobs.maintain import tables_of
 
     # Replaced files can be deleted at once.
-    lakehouse = Lakehouse(folder, users=5 * USERS, days=2, retention="0 seconds")
-    lakehouse.next_days(2)
+    lakehouse = Lakehouse(folder, users=5 * USERS, days=ERASURE_DAYS, retention="0 seconds")
+    lakehouse.next_days(ERASURE_DAYS)
     spark, schema = lakehouse.spark, lakehouse.schema
     # The first run of the job creates the tables of requests.
     lakehouse.run("erasure")

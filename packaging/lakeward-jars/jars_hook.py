@@ -23,11 +23,11 @@ class JarsHook(BuildHookInterface):  # type: ignore[type-arg]
         # An isolated build does not install lakeward: import it from the repository.
         sys.path.append(str(Path(self.root).parents[1] / "src"))
         from lakeward.errors import LakewardError
-        from lakeward.session.jvm.jars import DELTA, delta_jars
+        from lakeward.session.jvm.jars import JARS, pinned_jars
 
         files: dict[str, Path] = {}
         try:
-            for jar, file in zip(DELTA, delta_jars(), strict=True):
+            for jar, file in zip(JARS, pinned_jars(), strict=True):
                 if hashlib.sha256(file.read_bytes()).hexdigest() != jar.sha256:
                     why = f"{file} is not the file that Delta's authors published"
                     sys.exit(f"lakeward-jars cannot be built: {why}")

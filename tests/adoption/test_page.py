@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.environments.uv_program import uv_program
-from lakeward.session.jvm.jars import delta_jars
+from lakeward.session.jvm.jars import pinned_jars
 from tests.processes import environ_without, outcome
 from tests.trees import write_files
 
@@ -98,7 +98,7 @@ def environ(repository: Path) -> Iterator[dict[str, str]]:
         "PIP_NO_INDEX": "1",
         "PIP_NO_DEPS": "1",
         "PIP_FIND_LINKS": str(machine / "wheels"),
-        "LAKEWARD_JARS": os.environ.get("LAKEWARD_JARS") or str(delta_jars()[0].parent),
+        "LAKEWARD_JARS": os.environ.get("LAKEWARD_JARS") or str(pinned_jars()[0].parent),
         "LAKEWARD_DAEMON_IDLE": "100",
     }
     yield made

@@ -1,14 +1,22 @@
-"""`avro` is a format of every session, as on the platform."""
+"""The format `avro` and its functions are part of every session, as on the platform."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.session.jvm.jvm_jar import has_avro_package
+import fastavro
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro, to_avro
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 VALUES = """
 SELECT id, CAST(id AS DECIMAL(10, 2)) AS d, TIMESTAMP '2024-01-01 00:00:00' AS t, DATE '2024-01-02' AS dt,
@@ -33,6 +41,54 @@ def test_every_reader_and_writer_takes_avro(spark: SparkSession, tmp_path: Path)
         assert sorted(read.collect(), key=repr) == expected
 
 
-def test_a_package_that_registers_avro_is_recognized() -> None:
-    assert has_avro_package({"spark.jars.packages": "a:b:1,org.apache.spark:spark-avro_2.13:4.2.0"})
-    assert has_avro_package({"spark.jars": "/x/spark-avro_2.13-4.2.0.jar"}) and not has_avro_package({})
+SCHEMA = """{"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"},
+  {"name": "name", "type": ["null", "string"], "default": null}]}"""
+_ENCODED = "SELECT to_avro(named_struct('id', id, 'name', 'n' || id), '{schema}') AS value FROM range(3)"
+
+
+def _decoded(spark: SparkSession) -> list[Row]:
+    return spark.sql("SELECT named_struct('id', id, 'name', 'n' || id) AS r FROM range(3)").collect()
+
+
+def _by_columns(encoded: DataFrame) -> DataFrame:
+    return encoded.select(from_avro("value", SCHEMA).alias("r"))
+
+
+def _by_expression(encoded: DataFrame) -> DataFrame:
+    return encoded.select(F.expr(f"from_avro(value, '{SCHEMA}', map())").alias("r"))
+
+
+def _by_statement(encoded: DataFrame) -> DataFrame:
+    encoded.createOrReplaceTempView("encoded")
+    return encoded.sparkSession.sql(
+        f"SELECT from_avro(value, '{SCHEMA}', map('mode', 'FAILFAST')) AS r FROM encoded"
+    )
+
+
+@pytest.mark.parametrize("decode", [_by_columns, _by_expression, _by_statement])
+def test_values_of_messages_are_decoded_as_on_the_platform(
+    spark: SparkSession, tmp_path: Path, decode: Callable[[DataFrame], DataFrame]
+) -> None:
+    encoded = spark.sql(_ENCODED.format(schema=SCHEMA))
+    expected = _decoded(spark)
+    assert sorted(decode(encoded).collect()) == expected
+    encoded.write.format("delta").save(str(tmp_path / "t"))
+    stream = decode(spark.readStream.format("delta").load(str(tmp_path / "t"))).writeStream
+    out = stream.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "c"))
+    out.start(str(tmp_path / "out")).awaitTermination()
+    assert sorted(spark.read.format("delta").load(str(tmp_path / "out")).collect()) == expected
+
+
+def test_what_to_avro_writes_is_read_by_another_library(spark: SparkSession) -> None:
+    rows = spark.range(3).select(to_avro(F.struct("id", F.lit("a").alias("name")), SCHEMA).alias("value"))
+    schema = fastavro.parse_schema(json.loads(SCHEMA))
+    decoded = [fastavro.schemaless_reader(BytesIO(bytes(row["value"])), schema) for row in rows.collect()]
+    assert decoded == [{"id": number, "name": "a"} for number in range(3)]
+
+
+def test_a_value_that_does_not_fit_is_an_error_or_null(spark: SparkSession) -> None:
+    wrong = spark.sql("SELECT X'FF' AS value")
+    with pytest.raises(Py4JJavaError, match="Malformed records are detected in record parsing"):
+        wrong.select(from_avro("value", SCHEMA, {"mode": "FAILFAST"})).collect()
+    row = wrong.select(from_avro("value", SCHEMA, {"mode": "PERMISSIVE"}).alias("r")).collect()[0]
+    assert row["r"] == Row(id=None, name=None)

@@ -18,8 +18,10 @@ from lakeward.session.entry_points.session_builder_patch import settings_for, wa
 
 
 @pytest.mark.parametrize(
-    "delta",
+    "included",
     [
+        "org.apache.spark:spark-avro_2.12:3.5.0",
+        "/opt/jars/spark-avro_2.13-4.2.0.jar",
         "io.delta:delta-core_2.12:2.4.0",
         "io.delta:delta-spark_4.2_2.13:4.4.0",
         "io.delta:delta-storage:3.0.0",
@@ -27,9 +29,9 @@ from lakeward.session.entry_points.session_builder_patch import settings_for, wa
         "file:///jars/delta-storage-3.1.0.jar",
     ],
 )
-def test_delta_is_never_there_twice(delta: str) -> None:
-    assert usable_settings({"spark.jars.packages": delta, "spark.jars": delta}) == {}
-    assert usable_settings({"spark.jars.packages": f"org.x:y:1,{delta}"}) == {
+def test_what_every_session_has_is_never_there_twice(included: str) -> None:
+    assert usable_settings({"spark.jars.packages": included, "spark.jars": included}) == {}
+    assert usable_settings({"spark.jars.packages": f"org.x:y:1,{included}"}) == {
         "spark.jars.packages": "org.x:y:1"
     }
 
@@ -46,6 +48,7 @@ def test_packages_do_not_bring_delta_along() -> None:
         "io.delta:delta-spark*",
         "io.delta:delta-storage*",
         "io.delta:delta-kernel*",
+        "org.apache.spark:spark-avro*",
     ]
 
 

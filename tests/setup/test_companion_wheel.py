@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jvm.jars import DELTA, delta_jars, located
+from lakeward.session.jvm.jars import JARS, located, pinned_jars
 from lakeward.session.jvm.jvm_jar import jar_path
 from lakeward.session.spark_context import compiled_jar
 from tests.processes import outcome
@@ -60,7 +60,7 @@ def test_it_holds_the_jars_and_has_lakewards_version(wheel: Path) -> None:
     from lakeward import __version__
 
     assert wheel.name == f"lakeward_jars-{__version__}-py3-none-any.whl"
-    assert {f"lakeward_jars/{jar.name}" for jar in DELTA} < names
+    assert {f"lakeward_jars/{jar.name}" for jar in JARS} < names
     assert f"lakeward_jars/{compiled_jar().name}" in names
     assert not [file for file in (ROOT / "packaging").rglob("*.jar") if "dist" not in file.parts]
 
@@ -81,7 +81,7 @@ def test_installed_it_comes_before_any_download(
     site: Path, tmp_path: Path, closed_address: str, maven: MavenServer
 ) -> None:
     environ = nowhere(tmp_path, closed_address)
-    assert delta_jars(environ) == [site / "lakeward_jars" / jar.name for jar in DELTA]
+    assert pinned_jars(environ) == [site / "lakeward_jars" / jar.name for jar in JARS]
     assert not (tmp_path / "cache").exists()
 
 
@@ -90,25 +90,25 @@ def test_a_jar_that_it_lacks_or_that_was_cut_comes_as_without_it(
 ) -> None:
     other = maven.jar(b"other")
     (site / "lakeward_jars" / other.name).write_bytes(b"oth")
-    files = located([DELTA[0], other], nowhere(tmp_path, maven.url))
-    assert files == [site / "lakeward_jars" / DELTA[0].name, tmp_path / "cache" / "jars" / other.name]
+    files = located([JARS[0], other], nowhere(tmp_path, maven.url))
+    assert files == [site / "lakeward_jars" / JARS[0].name, tmp_path / "cache" / "jars" / other.name]
 
 
 def test_without_it_and_without_a_network_it_is_named(
     tmp_path: Path, closed_address: str, maven: MavenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SetupError, match="lakeward-jars"):
-        delta_jars(nowhere(tmp_path, closed_address))
+        pinned_jars(nowhere(tmp_path, closed_address))
     monkeypatch.setenv("http_proxy", closed_address.replace("://", "://me:secret@"))
     with pytest.raises(SetupError) as raised:
-        delta_jars(nowhere(tmp_path, "http://maven.invalid/maven2"))
+        pinned_jars(nowhere(tmp_path, "http://maven.invalid/maven2"))
     host = closed_address.removeprefix("http://")
     assert f"through the proxy {host}, which HTTP_PROXY names" in str(raised.value)
     assert "secret" not in str(raised.value)
 
 
 def test_it_is_not_built_of_anything_but_deltas_own_jars(tmp_path: Path) -> None:
-    for jar in DELTA:
+    for jar in JARS:
         (tmp_path / jar.name).write_bytes(b"my own build")
     done = build(ROOT / "packaging" / "lakeward-jars", tmp_path / "out", LAKEWARD_JARS=str(tmp_path))
     assert done.returncode != 0
@@ -139,5 +139,5 @@ def test_lakeward_test_takes_it_along(wheel: Path, tmp_path: Path, monkeypatch: 
     (tmp_path / "other").mkdir()
     put = carry(own(), tmp_path / "other", same_python=False, say=lambda _: None)
     assert "lakeward-jars" in put
-    assert (tmp_path / "other" / "lakeward_jars" / DELTA[0].name).stat().st_size == DELTA[0].size
+    assert (tmp_path / "other" / "lakeward_jars" / JARS[0].name).stat().st_size == JARS[0].size
     shutil.rmtree(tmp_path / "other")

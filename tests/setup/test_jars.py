@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jvm.jars import DELTA, Jar, cache_dir, delta_jars, located
+from lakeward.session.jvm.jars import JARS, Jar, cache_dir, located, pinned_jars
 from tests.setup.maven_server import Cut, Hang, Instead, MavenServer, Status
 
 CONTENT = bytes(range(256)) * 2000
@@ -309,15 +309,15 @@ def test_a_folder_of_jars_is_used_as_it_is_and_nothing_is_fetched(tmp_path: Path
 
 
 def test_a_folder_that_lacks_jars_names_them(tmp_path: Path) -> None:
-    for jar in DELTA[1:4]:
+    for jar in JARS[1:4]:
         (tmp_path / jar.name).touch()
     with pytest.raises(SetupError) as raised:
-        delta_jars({"LAKEWARD_JARS": str(tmp_path)})
+        pinned_jars({"LAKEWARD_JARS": str(tmp_path)})
     assert raised.value.condition == "JARS_NOT_FOUND"
-    for jar in DELTA:
-        assert (jar.name in str(raised.value)) == (jar not in DELTA[1:4])
+    for jar in JARS:
+        assert (jar.name in str(raised.value)) == (jar not in JARS[1:4])
     with pytest.raises(SetupError, match="which is not a folder"):
-        delta_jars({"LAKEWARD_JARS": str(tmp_path / "nowhere")})
+        pinned_jars({"LAKEWARD_JARS": str(tmp_path / "nowhere")})
 
 
 @pytest.mark.parametrize(

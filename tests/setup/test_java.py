@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jvm.jars import delta_jars
+from lakeward.session.jvm.jars import pinned_jars
 from lakeward.session.jvm.java_runtime import find_java, packaged_home
 from tests.processes import outcome
 
@@ -179,7 +179,7 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     )
     environ = {"PATH": str(programs), "HOME": str(tmp_path), "LAKEWARD_CACHE": str(tmp_path / "cache")}
     # The jars are there already; fetching them is another test's matter.
-    environ["LAKEWARD_JARS"] = str(delta_jars()[0].parent)
+    environ["LAKEWARD_JARS"] = str(pinned_jars()[0].parent)
     done = outcome([sys.executable, "-c", code], cwd=tmp_path, env=environ)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("100 [1, 2, 3] 21.")

@@ -25,8 +25,8 @@ from lakeward.session.declared_catalogs import BUILT_IN_CATALOGS
 from lakeward.session.hive_warehouse import link_hive_schemas
 from lakeward.session.jvm import shared_jvm
 from lakeward.session.jvm.interrupts import cancel_on_interrupt
-from lakeward.session.jvm.jars import delta_jars, packaged_folders
-from lakeward.session.jvm.jvm_jar import avro_jar, compile_jar, has_avro_package, jar_path
+from lakeward.session.jvm.jars import packaged_folders, pinned_jars
+from lakeward.session.jvm.jvm_jar import compile_jar, jar_path
 from lakeward.session.jvm.jvm_launcher import spark_home, start_gateway
 from lakeward.session.jvm.unavailable_packages import start_with_packages
 from lakeward.session.patches import numpy_import_patch
@@ -97,10 +97,9 @@ def _our_jar() -> Path:
 
 def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
     users = {**settings.conf, **user_conf}
-    avro = [] if has_avro_package(users) else [avro_jar(cache_dir())]
     base = confs.base_conf(
         settings,
-        jars=[*delta_jars(), _our_jar(), *avro],
+        jars=[*pinned_jars(), _our_jar()],
         paths=PathMap.of(settings).entries,
         catalogs=known_catalogs(settings),
         cores=confs.cores(),
@@ -141,10 +140,6 @@ def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
 
 
 def _start_gateway(conf: Mapping[str, str]) -> Any:
-    registered = str(avro_jar(cache_dir()))
-    jars = [jar for jar in conf.get("spark.jars", "").split(",") if jar]
-    if not has_avro_package(conf) and registered not in jars:  # the package is left out
-        conf = {**conf, "spark.jars": ",".join([*jars, registered])}
     return start_gateway(conf, version("pyspark"))
 
 

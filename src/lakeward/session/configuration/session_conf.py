@@ -25,7 +25,10 @@ _CLOUD = frozenset(("s3", "s3a", "s3n", "abfss", "abfs", "wasbs", "wasb", "adl",
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
 _CONNECTORS = ("hadoop-aws", "hadoop-azure", "gcs-connector", "hadoop-gcp", "hadoop-cloud")
 # Spark matches these as globs.
-_DELTA_MODULES = ("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:delta-kernel*")
+_INCLUDED_MODULES = (
+    *("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:delta-kernel*"),
+    "org.apache.spark:spark-avro*",
+)
 
 
 def path_map_text(entries: Iterable[tuple[str, str]]) -> str:
@@ -157,7 +160,7 @@ def base_conf(
 def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
     """Return `base` overlaid with the user's settings; list-valued ones are joined, ours first.
 
-    Delta's own jars are removed from the user's packages and jars.
+    Jars that every session has are removed from the user's packages and jars.
     """
     out = dict(base)
     for key, value in usable_settings(user).items():
@@ -171,7 +174,7 @@ def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
             out[key] = value
     if out.get("spark.jars.packages"):
         excluded = out.get("spark.jars.excludes")
-        out["spark.jars.excludes"] = ",".join([*([excluded] if excluded else []), *_DELTA_MODULES])
+        out["spark.jars.excludes"] = ",".join([*([excluded] if excluded else []), *_INCLUDED_MODULES])
     return out
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 
-# Delta is part of the session; a second version breaks both.
-_DELTA = re.compile(r"delta-(?:core|spark|storage|kernel)[\w.-]*")
+# Parts of every session by group; a second version breaks both.
+_INCLUDED = {
+    "io.delta": re.compile(r"delta-(?:core|spark|storage|kernel)[\w.-]*"),
+    "org.apache.spark": re.compile(r"spark-avro_[\w.-]*"),
+}
 _SCALA = re.compile(r"_2\.1[0-3](?=$|[_-])")
 # Hadoop modules in Spark's jar files; a second version breaks both.
 _IN_SPARK = ("hadoop-common", "hadoop-client", "hadoop-client-api", "hadoop-client-runtime", "hadoop-hdfs")
@@ -17,26 +20,28 @@ _HADOOP = "3.5.0"
 """The Hadoop version of Spark's jar files."""
 
 
-def without_delta(value: str) -> str:
-    """Return a list of Maven coordinates or jar files without Delta Lake itself.
+def without_included(value: str) -> str:
+    """Return a list of Maven coordinates or jar files without those that every session has.
 
-    >>> without_delta("io.delta:delta-spark_2.13:4.0.0, org.x:y:1,/jars/delta-core_2.12-2.4.0.jar")
+    >>> without_included("io.delta:delta-spark_2.13:4.0.0, org.x:y:1,/jars/delta-core_2.12-2.4.0.jar")
     'org.x:y:1'
     """
-    return ",".join(entry for entry in _entries(value) if not _is_delta(entry))
+    return ",".join(entry for entry in _entries(value) if not _is_included(entry))
 
 
 def adapt_packages(packages: str) -> str:
-    """Return Maven coordinates without Delta, with Spark and Hadoop modules in the installed versions.
+    """Return Maven coordinates with Spark and Hadoop modules in the installed versions.
+
+    What every session has is left out: Delta Lake, `spark-avro`, and Hadoop's modules in Spark's jar files.
 
     Packages for another Scala version are replaced by those for this one: their classes could not be loaded.
 
-    >>> adapt_packages("org.apache.spark:spark-avro_2.12:3.5.4,org.x:y_2.12:1")
-    'org.apache.spark:spark-avro_2.13:4.2.0,org.x:y_2.13:1'
+    >>> adapt_packages("org.apache.spark:spark-hive_2.12:3.5.4,org.x:y_2.12:1")
+    'org.apache.spark:spark-hive_2.13:4.2.0,org.x:y_2.13:1'
     >>> adapt_packages("org.apache.hadoop:hadoop-aws:3.3.2")
     'org.apache.hadoop:hadoop-aws:3.5.0'
     """
-    adapted = (_adapt(entry) for entry in _entries(without_delta(packages)))
+    adapted = (_adapt(entry) for entry in _entries(without_included(packages)))
     return ",".join(dict.fromkeys(entry for entry in adapted if entry))
 
 
@@ -58,11 +63,12 @@ def _entries(value: str) -> list[str]:
     return [entry.strip() for entry in value.split(",") if entry.strip()]
 
 
-def _is_delta(entry: str) -> bool:
+def _is_included(entry: str) -> bool:
     coordinates = entry.split(":")
-    if len(coordinates) >= 3 and coordinates[0] == "io.delta":
-        return _DELTA.fullmatch(coordinates[1]) is not None
-    return entry.endswith(".jar") and _DELTA.match(entry.rsplit("/", 1)[-1]) is not None
+    if len(coordinates) >= 3 and coordinates[0] in _INCLUDED:
+        return _INCLUDED[coordinates[0]].fullmatch(coordinates[1]) is not None
+    file = entry.rsplit("/", 1)[-1]
+    return file.endswith(".jar") and any(each.match(file) for each in _INCLUDED.values())
 
 
 SPARK = "4.2.0"

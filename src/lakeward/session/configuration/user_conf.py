@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from lakeward.file_uris import local_folder
-from lakeward.session.configuration.spark_packages import adapt_packages, without_delta
+from lakeward.session.configuration.spark_packages import adapt_packages, without_included
 
 _SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
@@ -45,7 +45,7 @@ _SUBMIT = {
 
 
 def usable_settings(user: Mapping[str, object]) -> dict[str, str]:
-    """Return the user's settings that a new session uses: all except Delta's jars and Hive's catalog.
+    """Return the user's settings that a new session uses: all but included jars and Hive's catalog.
 
     A user who configures Delta's catalog for `spark_catalog` has built a session of open-source Spark. Such a
     session starts in that catalog: `spark_catalog.s.t` and `s.t` must be one table.
@@ -55,7 +55,7 @@ def usable_settings(user: Mapping[str, object]) -> dict[str, str]:
         out["spark.sql.lakeward.sparkCatalogIsDefault"] = "true"
     for key in _MEANINGLESS:
         out.pop(key, None)
-    for key, change in (("spark.jars", without_delta), ("spark.jars.packages", adapt_packages)):
+    for key, change in (("spark.jars", without_included), ("spark.jars.packages", adapt_packages)):
         if key in out:
             out[key] = change(out[key])
             if not out[key]:

@@ -1,4 +1,4 @@
-"""The jars that the PySpark distribution lacks, and where they are found.
+"""The jars that the PySpark distribution lacks, Delta Lake's and `spark-avro`, and where they are found.
 
 In this order: the folder LAKEWARD_JARS, the package lakeward-jars, the cache, a download from the Maven
 repository. Delta's own helper resolves 33 jars at every start; Spark's distribution contains all but these.
@@ -16,14 +16,14 @@ from lakeward.session.cache import cache_dir
 from lakeward.session.jvm.jar_download import fetch
 from lakeward.session.jvm.maven import Jar
 
-__all__ = ["DELTA", "Jar", "cache_dir", "delta_jars", "located"]
+__all__ = ["JARS", "Jar", "cache_dir", "located", "pinned_jars"]
 
 
 def _delta(artifact: str, size: int, sha256: str) -> Jar:
     return Jar("io.delta", artifact, "4.4.0", size, sha256)
 
 
-DELTA = (
+JARS = (
     _delta(
         "delta-spark_4.2_2.13", 9515916, "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead"
     ),
@@ -35,12 +35,19 @@ DELTA = (
     _delta(
         "delta-kernel-unitycatalog", 43048, "cea22dfb4ac562b3cd27bf652697750e8336009d73fb06631363aaaad5345ffa"
     ),
+    Jar(
+        "org.apache.spark",
+        "spark-avro_2.13",
+        "4.2.0",
+        92286,
+        "4c186cedc03cbe4ee356a94b32232b347ef48611c3209400b3a77e4fe4abff4f",
+    ),
 )
 
 
-def delta_jars(environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Return local files of Delta Lake's jars; download missing ones. Raises SetupError."""
-    return located(DELTA, environ)
+def pinned_jars(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return local files of `JARS`; download missing ones. Raises SetupError."""
+    return located(JARS, environ)
 
 
 def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> list[Path]:
@@ -90,11 +97,11 @@ def _require_jars(jars: list[Jar], folder: Path) -> list[Path]:
 
 
 def jars_summary(environ: Mapping[str, str]) -> str:
-    """Return where Delta's jars are: LAKEWARD_JARS, the package lakeward-jars, the cache, or not yet here."""
+    """Return where the jars are: LAKEWARD_JARS, the package lakeward-jars, the cache, or not yet here."""
     if environ.get("LAKEWARD_JARS"):
         return "LAKEWARD_JARS"
     places = {"the package lakeward-jars": packaged_folders(), "the cache": [cache_dir(environ) / "jars"]}
     for name, folders in places.items():
-        if any(all((folder / jar.name).is_file() for jar in DELTA) for folder in folders):
+        if any(all((folder / jar.name).is_file() for jar in JARS) for folder in folders):
             return name
     return "not yet fetched"

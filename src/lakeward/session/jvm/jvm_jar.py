@@ -1,10 +1,7 @@
-"""The jar with lakeward's Java classes, and the jar that registers the format `avro`.
+"""The jar with lakeward's Java classes.
 
 Janino, the compiler that Spark ships, compiles the Java files of this folder into a jar in the cache, named
 after their content and the Spark that compiled them. The package lakeward-jars contains this jar.
-
-Spark 4.2 has the classes of the format `avro`, but leaves their registration to the package `spark-avro`. One
-service file registers them, in a separate jar, because Spark rejects a format that is registered twice.
 """
 
 from __future__ import annotations
@@ -174,20 +171,3 @@ def write_jar(target: Path, entries: Mapping[str, str | bytes]) -> None:
             f"The jar {target} cannot be written: {error.strerror}.",
             next_step="Set LAKEWARD_CACHE to a writable folder.",
         ) from None
-
-
-_SERVICE = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
-_FORMAT = "org.apache.spark.sql.avro.AvroFileFormat\n"
-
-
-def has_avro_package(conf: Mapping[str, str]) -> bool:
-    """Return whether the user's packages or jars register the format themselves."""
-    return any("spark-avro_" in conf.get(key, "") for key in ("spark.jars", "spark.jars.packages"))
-
-
-def avro_jar(cache: Path) -> Path:
-    """Return the jar that registers the format, written on first use. Raises SetupError."""
-    target = cache / "java" / "avro-format-1.jar"
-    if not target.exists():
-        write_jar(target, {_SERVICE: _FORMAT})
-    return target
