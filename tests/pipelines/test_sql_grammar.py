@@ -85,11 +85,10 @@ def test_clauses_come_in_any_order() -> None:
         "table_properties": properties,
         "partition_cols": ["a", "`b c`"],
         "comment": "c",
-        "cluster_by_auto": True,
         "path": "/x",
         "row_filter": "s.f ON (a)",
     }
-    assert found.warnings == ("SCHEDULE",)
+    assert found.warnings == ("SCHEDULE", "CLUSTER BY AUTO")
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], dict[str, 
     options: dict[str, Any] = {}
     without_effect: dict[str, Span] = {}
     while (token := cursor.next) is not None and not cursor.is_next("AS", "FLOW"):
-        clause = cursor.phrase(*CLAUSE_PARSERS, *IGNORED_CLAUSES)
+        clause = cursor.phrase(*IGNORED_CLAUSES, *CLAUSE_PARSERS)
         if clause is None and cursor.is_next(*QUERY_KEYWORDS):
             break
         if clause is None:
@@ -109,7 +109,8 @@ def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], dict[str, 
         if clause in CLAUSE_PARSERS:
             CLAUSE_PARSERS[clause](cursor, options)
         else:
-            cursor.until(*_CLAUSE_STARTS)
+            if cursor.next is not None and not cursor.is_next(*_CLAUSE_STARTS):
+                cursor.until(*_CLAUSE_STARTS)
             without_effect[clause] = (token.start, cursor.position)
     return options, without_effect
 
@@ -127,9 +128,7 @@ def _partitioned_by(cursor: NestedTokenCursor, options: Options) -> None:
 
 
 def _cluster_by(cursor: NestedTokenCursor, options: Options) -> None:
-    if cursor.words("AUTO"):
-        options["cluster_by_auto"] = True
-    elif not cursor.words("NONE"):
+    if not cursor.words("NONE"):
         options["cluster_by"] = cursor.names()
 
 
@@ -189,5 +188,11 @@ CLAUSE_PARSERS: dict[str, Callable[[NestedTokenCursor, Options], None]] = {
     "USING": _format,
 }
 SCHEDULES = ("SCHEDULE", "TRIGGER ON")
-IGNORED_CLAUSES = (*SCHEDULES, "DEFAULT COLLATION", "WITH TAGS")
+IGNORED_CLAUSES = {
+    **dict.fromkeys(SCHEDULES, "updates are started by `lakeward run`"),
+    "DEFAULT COLLATION": "strings compare byte by byte",
+    "WITH TAGS": "tags are kept by no pipeline",
+    "CLUSTER BY AUTO": "clustering columns are never chosen by themselves; name them with CLUSTER BY",
+}
+"""Clauses that have no effect, with the reason."""
 _CLAUSE_STARTS = (*CLAUSE_PARSERS, *IGNORED_CLAUSES, "AS", "FLOW")

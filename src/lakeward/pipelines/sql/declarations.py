@@ -20,7 +20,7 @@ from lakeward.pipelines.graph.elements import (
     ViewDefinition,
     split_name,
 )
-from lakeward.pipelines.sql.clauses import SqlExpression
+from lakeward.pipelines.sql.clauses import IGNORED_CLAUSES, SqlExpression
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.queries import (
     NameScope,
@@ -89,10 +89,7 @@ def _with_position(statement_source: SourceStatement, call: Callable[[], Any]) -
 
 _EXPECTATION_PARAMETERS = {"warn": "expect_all", "drop": "expect_all_or_drop", "fail": "expect_all_or_fail"}
 _IGNORED_CLAUSES = {
-    "SCHEDULE": "updates are started by `lakeward run`",
-    "TRIGGER ON": "updates are started by `lakeward run`",
-    "DEFAULT COLLATION": "strings compare byte by byte",
-    "WITH TAGS": "tags are kept by no pipeline",
+    **IGNORED_CLAUSES,
     "MASK": "only columns that are declared with their types can have one",
 }
 Api = dict[str, Callable[..., Any]]
