@@ -5,17 +5,15 @@ Runs that the last server did not finish are failed first, and old runs and stat
 
 from __future__ import annotations
 
-import errno
 import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, remove_idle_uploads
 from lakeward.dbutils import Environment
@@ -28,6 +26,7 @@ from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.undeployed_resources import add_resources, remove_resources
 from lakeward.workspace.command_contexts.contexts import Contexts
 from lakeward.workspace.context import ServerContext, ServerRequest
+from lakeward.workspace.http.listeners import Listeners, open_listeners
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import Runner
@@ -45,9 +44,6 @@ from lakeward.workspace_connection import (
     use_connection,
     write_connection_file,
 )
-
-if TYPE_CHECKING:
-    from lakeward.workspace.http.tls import SecureListener
 
 _END_OF_RUNS = 1.5  # seconds that runs get to end when the server does
 _RETENTION_DELAY = 3.0  # seconds from the start to removing old runs
@@ -93,11 +89,11 @@ def serve(
             private_folder(folder)
             ignore_in_git(settings.home)
             held.enter_context(sole_server(lock_file(settings), settings))
-            secure = None
-            if listener is None:
-                known = read_connection(settings) or Connection("", "")
-                listener = held.enter_context(listening(port, port_of(known.host)))
-                secure = _secured(held.enter_context(listening(0, port_of(known.https_host))), folder)
+            if listener is not None:
+                listeners = Listeners(listener)
+            else:
+                last = read_connection(settings)
+                listeners = held.enter_context(open_listeners(port, last, folder / "tls"))
             log = RequestLog(folder / "requests.jsonl")
 
             def noted(text: str) -> None:
@@ -108,20 +104,18 @@ def serve(
             exclude_damaged(store)
             fail_interrupted_runs(store)
             add_resources(store, resources, settings.user, noted)
-            host = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            context = _context(settings, folder, store, host, log)
-            connection = _connection(settings, context, token, secure)
-            held.enter_context(use_connection(host, serving_file(settings)))
+            context = _context(settings, folder, store, listeners.host, log)
+            connection = _connection(settings, context, token, listeners)
+            held.enter_context(use_connection(listeners.host, serving_file(settings)))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
             remove_leftovers(settings, folder)
         run(
             settings,
             context,
-            folder,
             log,
-            (listener, secure),
-            lambda: ready(connection, starts),
-            with_schedules,
+            listeners,
+            ready=lambda: ready(connection, starts),
+            with_schedules=with_schedules,
         )
 
 
@@ -142,25 +136,14 @@ def _context(settings: Settings, folder: Path, store: Store, host: str, log: Req
     )
 
 
-def _secured(listener: socket.socket, folder: Path) -> SecureListener:
-    from lakeward.workspace.http.tls import SecureListener, server_context, write_trusted_authorities
-
-    context = server_context(folder / "tls")
-    return SecureListener(listener, context, write_trusted_authorities(folder / "tls"))
-
-
 def _connection(
-    settings: Settings, context: ServerContext, token: str | None, secure: SecureListener | None
+    settings: Settings, context: ServerContext, token: str | None, listeners: Listeners
 ) -> Connection:
     """Write the files that lead clients to this server; with a `token` of one command, its file alone."""
     if token is None:
-        connection = Connection(context.host, token_for(settings, context.tokens))
-        if secure is not None:
-            connection = replace(
-                connection,
-                https_host=f"https://127.0.0.1:{secure.socket.getsockname()[1]}",
-                ca_file=str(secure.ca_file),
-            )
+        ca_file = str(listeners.https.ca_file) if listeners.https is not None else ""
+        own = token_for(settings, context.tokens)
+        connection = Connection(context.host, own, https_host=listeners.https_host, ca_file=ca_file)
         write_connection_file(connection_file(settings), connection)
     else:
         connection = Connection(context.host, token)
@@ -195,13 +178,14 @@ def remove_leftovers(settings: Settings, folder: Path) -> None:
 def run(
     settings: Settings,
     context: ServerContext,
-    folder: Path,
     log: RequestLog,
-    listeners: tuple[socket.socket, SecureListener | None],
+    listeners: Listeners,
+    *,
     ready: Callable[[], None],
     with_schedules: bool,
 ) -> None:
     """Run the event loop until a signal ends it."""
+    folder = server_folder(settings)
     # Imported here: reading the connection file needs no server.
     from lakeward.workspace.api import alerts
     from lakeward.workspace.api.run_submission import trigger_run
@@ -247,9 +231,7 @@ def run(
         context.store.close()
         log.close()
 
-    serve_until_stopped(
-        application(handler, closing), listeners[0], ready, context.warehouse.close, listeners[1]
-    )
+    serve_until_stopped(application(handler, closing), listeners, ready, context.warehouse.close)
 
 
 def ignore_in_git(home: Path) -> None:
@@ -276,38 +258,6 @@ def sole_server(lock: Path, settings: Settings) -> Iterator[None]:
         yield
     finally:
         held.release()
-
-
-@contextmanager
-def listening(port: int, last: int) -> Iterator[socket.socket]:
-    """Yield a listening socket on loopback. Raises ConfigurationError(PORT_TAKEN)."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bind(listener, port, last)
-        yield listener
-    finally:
-        listener.close()
-
-
-def bind(listener: socket.socket, port: int, last: int) -> None:
-    try:
-        listener.bind(("127.0.0.1", port or last))
-    except OSError as error:
-        if port:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise
-            why = "is taken by another program" if error.errno == errno.EADDRINUSE else "may not be used"
-            raise ConfigurationError(
-                "PORT_TAKEN", f"Port {port} {why}.", next_step="Give another one, or leave --port out."
-            ) from None
-        listener.bind(("127.0.0.1", 0))
-
-
-def port_of(host: str) -> int:
-    """Return the port of the last server's address, so that configured clients keep working; 0 if unknown."""
-    tail = host.rpartition(":")[2]
-    return int(tail) if tail.isdecimal() and int(tail) < 2**16 else 0
 
 
 def token_for(settings: Settings, tokens: Tokens) -> str:

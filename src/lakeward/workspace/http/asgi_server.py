@@ -25,6 +25,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from lakeward.workspace.http.listeners import Listeners
 from lakeward.workspace.http.tls import SecureListener
 
 # After a signal: responses may be completed for two seconds; the process ends after 4.5 at the latest.
@@ -113,19 +114,17 @@ def origin_form(application: ASGIApp) -> ASGIApp:
 
 def serve_until_stopped(
     application: Starlette,
-    listener: socket.socket,
+    listeners: Listeners,
     ready: Callable[[], None],
     stopping: Callable[[], None],
-    secure: SecureListener | None = None,
 ) -> None:
     """Serve on the listeners until Ctrl-C or SIGTERM.
 
     Args:
         application: What answers.
-        listener: A socket for connections without TLS.
+        listeners: The sockets to accept connections on.
         ready: Called when requests are accepted.
         stopping: Called before connections are closed.
-        secure: A second socket, for connections with TLS.
     """
     config = uvicorn.Config(
         origin_form(application),
@@ -138,7 +137,7 @@ def serve_until_stopped(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_RESPONSE_SECONDS,
     )
-    _Server(config, ready, stopping, secure).run(sockets=[listener])
+    _Server(config, ready, stopping, listeners.https).run(sockets=[listeners.http])
 
 
 class TimedProtocol(H11Protocol):
