@@ -77,7 +77,12 @@ def test_pipelines_of_standalone_tables_are_shown(client: Any, server: Server) -
     assert [each.name for each in client.pipelines.list_pipelines(filter="name LIKE 'MV-%'")] == [
         "MV-main.shop.m"
     ]
-    event = {"event_type": "update_progress", "level": "ERROR", "origin": {"update_id": "u-FAILED"}}
+    event = {
+        "event_type": "update_progress",
+        "level": "ERROR",
+        "origin": {"update_id": "u-FAILED"},
+        "details": {"update_progress": {"state": "FAILED"}},
+    }
     lines = [
         json.dumps({**event, "id": str(n), "timestamp": f"2026-01-01T00:00:0{n}", "message": f"{n}"})
         for n in range(2)
@@ -85,8 +90,15 @@ def test_pipelines_of_standalone_tables_are_shown(client: Any, server: Server) -
     (table.folder(settings) / "events.jsonl").write_text("\n".join(lines) + "\n")
     events = client.pipelines.list_pipeline_events("MV-main.shop.m", filter="level = 'ERROR'")
     assert [each.message for each in events] == ["1", "0"]
+    name, second = "MV-main.shop.m", 1_767_225_600_000
+    update = client.pipelines.get_update(name, "u-FAILED").update
+    assert (update.state.value, update.pipeline_id, update.creation_time) == ("FAILED", name, second)
+    assert [each.update_id for each in client.pipelines.list_updates(name).updates] == ["u-FAILED"]
+    with pytest.raises(sdk.errors.NotFound, match="u-OTHER"):
+        client.pipelines.get_update(name, "u-OTHER")
+    client.pipelines.stop(name)  # no update is active
     table.remove(settings)
-    for missing in ("MV-main.shop.m", "MV-..", "MV-"):
+    for missing in (name, "MV-..", "MV-"):
         with pytest.raises(sdk.errors.NotFound):
             client.pipelines.get(missing)
 

@@ -19,18 +19,19 @@ from lakeward.databricks_shims.local_workspace import (
     paginate_query,
 )
 from lakeward.workspace.api.job_validation import check_environments
-from lakeward.workspace.api.permissions import forget, may, require, run_as_name
-from lakeward.workspace.api.request_types import parse_object
-from lakeward.workspace.api.standalone_pipelines import (
-    find_standalone_pipeline,
-    standalone_events,
+from lakeward.workspace.api.permissions import forget, may, run_as_name
+from lakeward.workspace.api.pipeline_records import (
+    StoredPipeline,
+    require_pipeline,
+    require_stored,
     standalone_pipelines,
 )
+from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
 from lakeward.workspace.runs.update_recorder import ENDED, UpdateRecorder, selected
-from lakeward.workspace.state.store import Document, now, time_text
+from lakeward.workspace.state.store import Document, now
 
 _FLAGS = (
     *("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only"),
@@ -64,27 +65,20 @@ def create(call: ServerRequest) -> Any:
 
 def get(call: ServerRequest) -> Any:
     """Return a pipeline with its settings and newest updates."""
-    standalone = find_standalone_pipeline(call.environment.settings(), call.path_parameter)
-    if standalone is not None:
-        return standalone
-    pipeline = _pipeline(call, "CAN_VIEW")
-    return _to_json(call, pipeline)
+    return require_pipeline(call, "CAN_VIEW").to_json()
 
 
 def list_pipelines(call: ServerRequest) -> Any:
     """Return all pipelines that the user may see and that match `filter`."""
     matches = compile_filter(call.query.get("filter", ""))
     call.number("max_results", 0, most=_MAX_RESULTS)
-    pipelines = [
-        each
+    standalone = (each.to_json() for each in standalone_pipelines(call.environment.settings()))
+    stored = (
+        StoredPipeline(call.store, each).to_json()
         for each in call.store.find("pipeline", newest_first=True)
         if matches(each["spec"]) and may(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
-    ]
-    standalone = standalone_pipelines(call.environment.settings())
-    documents = [
-        *(each for each in standalone if matches(each["spec"])),
-        *(_to_json(call, each) for each in pipelines),
-    ]
+    )
+    documents = [*(each for each in standalone if matches(each["spec"])), *stored]
     shown = [{key: value for key, value in each.items() if key != "spec"} for each in documents]
     return paginate(call, shown, "statuses", default=25)
 
@@ -115,7 +109,7 @@ def compile_filter(text: str) -> Callable[[Document], bool]:
 @exclusively
 def edit(call: ServerRequest) -> None:
     """Other settings; what is left out is gone. Raises ApiError where they changed meanwhile."""
-    pipeline = _pipeline(call, "CAN_MANAGE")
+    pipeline = require_stored(call, "CAN_MANAGE").body
     pipeline_id = pipeline["pipeline_id"]
     spec = {**_spec(call, "pipelines/edit"), "id": pipeline_id}
     if spec["name"] != pipeline["spec"].get("name"):
@@ -133,7 +127,7 @@ def edit(call: ServerRequest) -> None:
 
 def delete(call: ServerRequest) -> None:
     """Forget a pipeline; its tables stay."""
-    pipeline_id = _pipeline(call, "CAN_MANAGE")["pipeline_id"]
+    pipeline_id = require_stored(call, "CAN_MANAGE").pipeline_id
     for update in call.store.find("update", parent=pipeline_id, active=True):
         _cancel(call, update)
     call.store.delete("pipeline", pipeline_id)
@@ -143,7 +137,7 @@ def delete(call: ServerRequest) -> None:
 @exclusively
 def start_update(call: ServerRequest) -> Any:
     """Start an update; one at a time."""
-    pipeline = _pipeline(call, "CAN_RUN")
+    pipeline = require_stored(call, "CAN_RUN").body
     pipeline_id = pipeline["pipeline_id"]
     if call.store.find("update", parent=pipeline_id, active=True):
         raise ApiError(
@@ -158,7 +152,7 @@ def start_update(call: ServerRequest) -> Any:
 
 def stop(call: ServerRequest) -> None:
     """Stop the active update, if there is one."""
-    pipeline_id = _pipeline(call, "CAN_RUN")["pipeline_id"]
+    pipeline_id = require_pipeline(call, "CAN_RUN").pipeline_id
     for update in call.store.find("update", parent=pipeline_id, active=True):
         call.store.change("update", update["update_id"], _stopping, retry=True)
         _cancel(call, update)
@@ -179,42 +173,37 @@ def _cancel(call: ServerRequest, update: Document) -> None:
 
 def get_update(call: ServerRequest) -> Any:
     """Return the current state of an update."""
-    pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
+    pipeline = require_pipeline(call, "CAN_VIEW")
     update_id = call.path_parameter.partition("/")[2]
-    update = call.store.get("update", update_id)
-    if update is None or update["pipeline_id"] != pipeline_id:
-        raise missing(f"The update {update_id} of pipeline {pipeline_id}")
+    update = pipeline.find_update(update_id)
+    if update is None:
+        raise missing(f"The update {update_id} of pipeline {pipeline.pipeline_id}")
     return {"update": update}
 
 
 def list_updates(call: ServerRequest) -> Any:
     """Return the updates of a pipeline, the newest first."""
-    updates = call.store.find("update", parent=_pipeline(call, "CAN_VIEW")["pipeline_id"], newest_first=True)
-    return paginate(call, updates, "updates", default=5)
+    return paginate(call, require_pipeline(call, "CAN_VIEW").updates(), "updates", default=5)
 
 
 def list_events(call: ServerRequest) -> Any:
     """Return the events of a pipeline, newest first. Raises ApiError for an unknown filter."""
     newest_first = "timestamp asc" not in call.query.get("order_by", "")
-    standalone = standalone_events(call.environment.settings(), call.path_parameter)
-    if standalone is not None:
-        found = selected(standalone, call.query.get("filter", ""))
-        return paginate(call, found[::-1] if newest_first else found, "events", default=25, most=250)
-    pipeline = _pipeline(call, "CAN_VIEW")
-
-    def stored(limit: int = -1, offset: int = 0) -> list[Document]:
-        key = pipeline["pipeline_id"]
-        return call.store.find("event", parent=key, newest_first=newest_first, limit=limit, offset=offset)
-
+    pipeline = require_pipeline(call, "CAN_VIEW")
     wanted = call.query.get("filter", "")
-    if not wanted.strip():
-        return paginate_query(call, stored, "events", default=25, most=250)
-    return paginate(call, selected(stored(), wanted), "events", default=25, most=250)
+    if wanted.strip():
+        found = selected(pipeline.events(newest_first=newest_first), wanted)
+        return paginate(call, found, "events", default=25, most=250)
+
+    def stored(limit: int, offset: int) -> list[Document]:
+        return pipeline.events(newest_first=newest_first, limit=limit, offset=offset)
+
+    return paginate_query(call, stored, "events", default=25, most=250)
 
 
 def graph(call: ServerRequest) -> Any:
     """Return the datasets of a pipeline and what each reads, as its newest update found them."""
-    pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
+    pipeline_id = require_stored(call, "CAN_VIEW").pipeline_id
     return call.store.get("graph", pipeline_id) or {"datasets": []}
 
 
@@ -248,16 +237,6 @@ def _launch(call: ServerRequest, pipeline: Document, update: Document, recording
         recording.ended({}, reason=f"The update could not be started: {type(error).__name__}: {error}")
 
 
-def _pipeline(call: ServerRequest, level: str) -> Document:
-    """Return the pipeline of the request, where the user has this level on it."""
-    pipeline_id = call.path_parameter.partition("/")[0]
-    pipeline = call.store.get("pipeline", pipeline_id)
-    if pipeline is None:
-        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"The specified pipeline {pipeline_id} was not found.")
-    require(call, "pipelines", pipeline_id, level)
-    return pipeline
-
-
 def _spec(call: ServerRequest, request: str) -> Document:
     """Return the settings of a request. Raises ApiError for those that the platform refuses."""
     given = parse_object(call.body, request)
@@ -273,25 +252,6 @@ def _refuse_duplicate(call: ServerRequest, spec: Document) -> None:
     if same and not call.flag("allow_duplicate_names"):
         message = f"The pipeline name '{spec['name']}' is already used by another pipeline."
         raise ApiError(409, "RESOURCE_CONFLICT", message)
-
-
-def _to_json(call: ServerRequest, pipeline: Document) -> Document:
-    updates = call.store.find("update", parent=pipeline["pipeline_id"], newest_first=True, limit=5)
-    active = bool(updates) and updates[0]["state"] not in ENDED
-    state = "RUNNING" if active else "FAILED" if updates and updates[0]["state"] == "FAILED" else "IDLE"
-    return {
-        **pipeline,
-        "name": pipeline["spec"].get("name"),
-        "state": state,
-        "latest_updates": [
-            {
-                "update_id": each["update_id"],
-                "state": each["state"],
-                "creation_time": time_text(each["creation_time"]),
-            }
-            for each in updates
-        ],
-    }
 
 
 ROUTES = (
