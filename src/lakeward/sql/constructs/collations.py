@@ -6,7 +6,6 @@ Source: https://docs.databricks.com/aws/en/delta/collation
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.constructs.catalogs import require_collation
-from lakeward.sql.constructs.not_null import (
+from lakeward.sql.schema_changes import (
     COLUMN_DEPTH,
     commit_schema,
     delta_location,
+    find_fields,
     parse_altered_columns,
     start_transaction,
 )
@@ -50,28 +50,16 @@ class AlterCollation(Command):
         changed, changes = deepcopy(schema), []
         for path, collation in self.columns:
             require_collation(spark, collation)
-            found = _field(changed, path)
-            if found is None or not _is_string(found):
+            fields = find_fields(changed, path)
+            if len(fields) < len(path) or not _is_string(fields[-1]):
                 return run_with_delta(spark, self.text)
-            _set_collation(found, collation)
+            _set_collation(fields[-1], collation)
             changes.append({"column": quote_name(path), "type": f"STRING COLLATE {collation}"})
         if changed != schema:
             # Delta's check of types refuses collations, which it stores and reads.
             getattr(transaction, "checkUnsupportedDataType_$eq")(False)
             commit_schema(spark, transaction, json.dumps(changed), changes)
         return None
-
-
-def _field(schema: dict[str, Any], path: Sequence[str]) -> dict[str, Any] | None:
-    """Return the field of a schema as JSON; None if there is no such column or field of a struct."""
-    found: dict[str, Any] | None = {"type": schema}
-    for name in path:
-        part = found["type"] if found is not None else None
-        fields = part.get("fields") if isinstance(part, dict) else None
-        found = next((each for each in fields or () if each["name"].lower() == name.lower()), None)
-        if found is None:
-            return None
-    return found
 
 
 def _is_string(field: dict[str, Any]) -> bool:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
-from lakeward.spark_internals import delta_log, java_array, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.schema_changes import (
+    COLUMN_DEPTH,
+    commit_schema,
+    delta_location,
+    find_fields,
+    parse_altered_columns,
+    start_transaction,
+)
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-COLUMN_DEPTH = 64  # parts of a column's path
-_Column = TypeVar("_Column")
 
 
 @dataclass(frozen=True)
@@ -65,50 +69,25 @@ class SetNotNull(Command):
                 )
 
 
-def start_transaction(spark: SparkSession, location: str) -> Any:
-    """Return a new transaction of Delta on the table in the folder `location`."""
-    jvm: Any = jvm_view(spark)
-    return delta_log(spark, location).startTransaction(jvm.scala.Option.empty(), jvm.scala.Option.empty())
-
-
-def delta_location(spark: SparkSession, table: Sequence[str]) -> str | None:
-    """Return the folder of a Delta table; None if there is no such table, or it is another object."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    try:
-        detail = spark.sql(f"DESCRIBE DETAIL {quote_name(table)}").first()
-    except (PySparkException, Py4JJavaError):
-        return None
-    return str(detail["location"]) if detail is not None and detail["format"] == "delta" else None
-
-
 def _forbid_null(schema: dict[str, Any], column: Sequence[str]) -> list[str] | None:
     """Make the column NOT NULL in a schema as JSON; return its path as stored, None if it does not exist.
 
     Raises SqlError for a field below an array or map, or below a struct that can be NULL.
     """
-    path: list[str] = []
-    part: Mapping[str, Any] | str = schema
-    field: dict[str, Any] = {"nullable": False}
-    for name in column:
-        if not isinstance(part, dict) or part["type"] != "struct":
-            _refuse_nested(part, path)
-            return None
-        found = [f for f in part["fields"] if f["name"].lower() == name.lower()]
-        if not found:
-            return None
-        if path and field["nullable"]:
-            raise SqlError(
-                "DELTA_NOT_NULL_NESTED_FIELD",
-                "A non-nullable nested field can't be added to a nullable parent. Please set the nullability "
-                "of the parent column accordingly.",
-                sql_state="0A000",
-            )
-        field = found[0]
-        path.append(field["name"])
-        part = field["type"]
-    field["nullable"] = False
+    fields = find_fields(schema, column)
+    if any(parent["nullable"] for parent in fields[:-1]):
+        raise SqlError(
+            "DELTA_NOT_NULL_NESTED_FIELD",
+            "A non-nullable nested field can't be added to a nullable parent. Please set the nullability "
+            "of the parent column accordingly.",
+            sql_state="0A000",
+        )
+    path = [field["name"] for field in fields]
+    if len(fields) < len(column):
+        if fields:
+            _refuse_nested(fields[-1]["type"], path)
+        return None
+    fields[-1]["nullable"] = False
     return path
 
 
@@ -122,46 +101,10 @@ def _refuse_nested(part: Mapping[str, Any] | str, path: Sequence[str]) -> None:
         )
 
 
-def commit_schema(
-    spark: SparkSession, transaction: Any, schema: str, changes: Sequence[Mapping[str, Any]]
-) -> None:
-    """Commit the schema; DESCRIBE HISTORY shows `changes` of columns."""
-    jvm: Any = jvm_view(spark)
-    before = transaction.metadata()
-    metadata = jvm.org.apache.spark.sql.delta.actions.Metadata(
-        before.id(),
-        before.name(),
-        before.description(),
-        before.format(),
-        schema,
-        before.partitionColumns(),
-        before.configuration(),
-        before.createdTime(),
-    )
-    transaction.updateMetadata(metadata, False)
-    name = "CHANGE COLUMN" if len(changes) == 1 else "CHANGE COLUMNS"
-    parameters = {name.split()[1].lower(): json.dumps(changes if len(changes) > 1 else changes[0])}
-    operation = jvm.lakeward.DeltaOperation(name, parameters, java_array(spark), {})
-    transaction.commit(jvm.PythonUtils.toSeq([]), operation)
-
-
 def _set_not_null(cursor: TokenCursor) -> SetNotNull:
     """Parse ALTER TABLE t ALTER COLUMN a SET NOT NULL, b.c SET NOT NULL."""
     table, columns = parse_altered_columns(cursor, _column)
     return SetNotNull(table, columns, cursor.text(0))
-
-
-def parse_altered_columns(
-    cursor: TokenCursor, parse: Callable[[TokenCursor], _Column]
-) -> tuple[list[str], list[_Column]]:
-    """Parse ALTER TABLE t ALTER COLUMN …; return the table, and what `parse` reads of each column."""
-    cursor.need("ALTER", "TABLE")
-    table = cursor.name()
-    cursor.one_of("ALTER", "CHANGE")
-    cursor.words("COLUMN")
-    columns = cursor.separated(lambda: parse(cursor))
-    cursor.end()
-    return table, columns
 
 
 def _column(cursor: TokenCursor) -> list[str]:
