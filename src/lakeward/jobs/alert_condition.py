@@ -26,6 +26,7 @@ _AGGREGATIONS: Mapping[str, Callable[[list[Any]], Any]] = {
     "MAX": max,
     "STDDEV": statistics.stdev,
 }
+_OF_NUMBERS = frozenset(("SUM", "AVG", "MEDIAN", "STDDEV"))
 Row = Sequence[str | None]
 
 
@@ -65,6 +66,8 @@ def _value(source: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], rows
     aggregation = source.get("aggregation")
     if not aggregation:
         return _parsed(rows[0][at], kind)
+    if aggregation in _OF_NUMBERS and kind not in _NUMBERS:
+        raise TypeError(aggregation)
     values = [parsed for row in rows if (parsed := _parsed(row[at], kind)) is not None]
     if aggregation in ("COUNT", "COUNT_DISTINCT"):
         return Decimal(len(values if aggregation == "COUNT" else set(values)))
