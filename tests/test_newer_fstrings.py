@@ -116,7 +116,10 @@ def test_outside_of_user_code_python_is_unchanged(inside: None) -> None:
 def test_errors_of_the_source_stay_errors(text: str, line: int, inside: None) -> None:
     with pytest.raises(SyntaxError) as raised:
         compile(text, "f.py", "exec")
-    assert raised.value.lineno == line
+    error = raised.value
+    assert (error.lineno, error.filename) == (line, "f.py")
+    assert error.text == text.split("\n")[line - 1]
+    assert error.__cause__ is None and error.__suppress_context__, "Python 3.11 refuses the quotes"
 
 
 def test_the_caller_s_future_features_are_inherited(inside: None) -> None:

@@ -159,7 +159,7 @@ def _specification(source: str, begin: int, field: Field, string: ast.expr) -> a
     return ast.copy_location(ast.JoinedStr(values), string)
 
 
-def _reading_newer(compile_: Callable[..., Any]) -> Callable[..., Any]:
+def _compile_newer(compile_: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(compile_)
     def compile(  # noqa: A001
         source: Any,
@@ -176,12 +176,22 @@ def _reading_newer(compile_: Callable[..., Any]) -> Callable[..., Any]:
             return compile_(source, filename, mode, flags, True, optimize, **options)
         except SyntaxError:
             text = _text(source)
-            tree = parse_newer(text, filename, mode, flags) if text is not None else None
+            try:
+                tree = parse_newer(text, filename, mode, flags) if text is not None else None
+            except SyntaxError as error:
+                raise _located(error, str(text), filename) from None
             if tree is None:
                 raise
         return tree if flags & ast.PyCF_ONLY_AST else compile_(tree, filename, mode, flags, True, optimize)
 
     return compile
+
+
+def _located(error: SyntaxError, source: str, filename: Any) -> SyntaxError:
+    """Return the error with the file's name and line: what was parsed is a part, or has other names."""
+    lines = source.split("\n")
+    error.filename, error.text = filename, lines[min(error.lineno or 1, len(lines)) - 1]
+    return error
 
 
 def _text(source: Any) -> str | None:
@@ -202,7 +212,7 @@ PATCHES = (
         "compile",
         "newer f-strings",
         "f-strings of Python 3.12 run on an older Python",
-        _reading_newer,
+        _compile_newer,
     ),
 )
 
