@@ -33,14 +33,14 @@ class Existing:
 )
 def test_what_a_local_run_has_made_is_taken_over(name: str, body: dict[str, str], identifier: str) -> None:
     (kind,) = [each for each in KINDS if each.name == name]
-    assert kind.made(Existing(), body) == identifier
+    assert kind.create_resource(Existing(), body) == identifier
 
 
 @pytest.mark.parametrize("name", ["jobs", "pipelines", "catalogs"])
 def test_other_resources_that_exist_are_refused(name: str) -> None:
     (kind,) = [each for each in KINDS if each.name == name]
     with pytest.raises(BundleError) as caught:
-        kind.made(Existing(), {"name": "x"})
+        kind.create_resource(Existing(), {"name": "x"})
     assert caught.value.condition == "RESOURCE_EXISTS"
 
 
@@ -54,6 +54,6 @@ class Empty(Existing):
 def test_a_resource_in_a_schema_that_does_not_exist_is_refused() -> None:
     (kind,) = [each for each in KINDS if each.name == "volumes"]
     with pytest.raises(BundleError) as caught:
-        kind.made(Empty(), {"catalog_name": "main", "schema_name": "shop", "name": "landing"})
+        kind.create_resource(Empty(), {"catalog_name": "main", "schema_name": "shop", "name": "landing"})
     assert caught.value.condition == "PARENT_NOT_FOUND"
     assert "main.shop" in str(caught.value)

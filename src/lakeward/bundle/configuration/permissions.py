@@ -12,16 +12,25 @@ PRINCIPALS = ("user_name", "group_name", "service_principal_name")
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a kind of resource, weakest first, and the equivalents of the three common levels."""
+    """The levels of a kind of resource, weakest first, and the equivalents of the three common levels.
+
+    `api_name` is the kind in the permissions API where that has another name.
+    """
 
     known: tuple[str, ...]
     common: dict[str, str]
+    api_name: str = ""
+
+    @property
+    def strongest(self) -> str:
+        """The level of who creates a resource."""
+        return self.known[-1]
 
 
 _VIEW, _RUN, _MANAGE = "CAN_VIEW", "CAN_RUN", "CAN_MANAGE"
 _OF_QUERIES = ("CAN_READ", _RUN, "CAN_EDIT", _MANAGE)
 LEVELS: dict[str, Levels] = {
-    "alerts": Levels(_OF_QUERIES, {_VIEW: "CAN_READ", _RUN: _RUN, _MANAGE: _MANAGE}),
+    "alerts": Levels(_OF_QUERIES, {_VIEW: "CAN_READ", _RUN: _RUN, _MANAGE: _MANAGE}, "alertsv2"),
     "dashboards": Levels(_OF_QUERIES, {_VIEW: "CAN_READ", _MANAGE: _MANAGE}),
     "jobs": Levels(
         (_VIEW, "CAN_MANAGE_RUN", _MANAGE, "IS_OWNER"),

@@ -12,6 +12,8 @@ from lakeward.errors import BundleError
 
 _UC = "/api/2.1/unity-catalog"
 _DASHBOARDS = "/api/2.0/lakeview/dashboards"
+Call = tuple[str, str]
+"""Method and path."""
 
 
 class Api(Protocol):
@@ -38,18 +40,20 @@ class Kind:
     """The calls of one kind; `{id}` is the resource's id."""
 
     name: str
-    create: tuple[str, str]
+    create: Call
     read: str
-    update: tuple[str, str] | None
-    delete: tuple[str, str]
+    update: Call | None
+    delete: Call
     id_field: str
     # How the body of a change and of a removal carries the id, where the path does not.
     keyed: str | None = None
     # The call that publishes a draft after each of its changes.
-    publish: tuple[str, str] | None = None
+    publish: Call | None = None
+    # Whether a change sends the comment alone.
+    updates_comment: bool = False
 
-    def made(self, api: Api, body: Mapping[str, Any]) -> str:
-        """Make a resource and return its id.
+    def create_resource(self, api: Api, body: Mapping[str, Any]) -> str:
+        """Create a resource and return its id.
 
         A schema, volume or secret scope that a local run has made before is taken over.
 
@@ -83,22 +87,17 @@ class Kind:
             return identifier in [scope["name"] for scope in answer.get("scopes") or ()]
         return answer.get("lifecycle_state") not in ("TRASHED", "DELETED")
 
-    def change(self, api: Api, identifier: str, body: Mapping[str, Any]) -> None:
+    def update_resource(self, api: Api, identifier: str, body: Mapping[str, Any]) -> None:
         """Give the resource other settings."""
         if self.update is None:
             return
         method, path = self.update
         if self.keyed:
             api.ask(method, path, {self.keyed: _number(identifier), "new_settings": body})
-        elif self.publish is not None:
-            api.ask(method, path.replace("{id}", quote(identifier)), body)
-            self._publish(api, identifier, body)
-        elif self.name == "alerts":
-            api.ask(method, path.replace("{id}", quote(identifier)), body)
-        elif method == "PATCH":
-            api.ask(method, path.replace("{id}", quote(identifier)), {"comment": body.get("comment") or ""})
-        else:
-            api.ask(method, path.replace("{id}", quote(identifier)), body)
+            return
+        sent = {"comment": body.get("comment") or ""} if self.updates_comment else body
+        api.ask(method, path.replace("{id}", quote(identifier)), sent)
+        self._publish(api, identifier, body)
 
     def _publish(self, api: Api, identifier: str, body: Mapping[str, Any]) -> None:
         if self.publish is not None:
@@ -106,8 +105,8 @@ class Kind:
             given = {name: body[name] for name in ("embed_credentials", "warehouse_id") if name in body}
             api.ask(method, path.replace("{id}", quote(identifier)), given)
 
-    def remove(self, api: Api, identifier: str) -> None:
-        """Take the resource away; one that is gone already is fine."""
+    def delete_resource(self, api: Api, identifier: str) -> None:
+        """Delete the resource, if it still exists."""
         method, path = self.delete
         with suppress(LookupError):
             if self.keyed or self.name == "secret_scopes":
@@ -124,6 +123,7 @@ KINDS: tuple[Kind, ...] = (
         ("PATCH", f"{_UC}/catalogs/{{id}}"),
         ("DELETE", f"{_UC}/catalogs/{{id}}?force=true"),
         "name",
+        updates_comment=True,
     ),
     Kind(
         "schemas",
@@ -132,6 +132,7 @@ KINDS: tuple[Kind, ...] = (
         ("PATCH", f"{_UC}/schemas/{{id}}"),
         ("DELETE", f"{_UC}/schemas/{{id}}?force=true"),
         "full_name",
+        updates_comment=True,
     ),
     Kind(
         "volumes",
@@ -140,6 +141,7 @@ KINDS: tuple[Kind, ...] = (
         ("PATCH", f"{_UC}/volumes/{{id}}"),
         ("DELETE", f"{_UC}/volumes/{{id}}"),
         "full_name",
+        updates_comment=True,
     ),
     Kind(
         "secret_scopes",
@@ -184,7 +186,7 @@ KINDS: tuple[Kind, ...] = (
         keyed="job_id",
     ),
 )
-"""Each kind refers only to those before it; they are taken away in the opposite order."""
+"""Each kind refers only to those before it; they are deleted in the opposite order."""
 
 
 def _number(identifier: str) -> int | str:
