@@ -1,4 +1,4 @@
-"""Table properties with which the runtime records what a table is; users do not see them."""
+"""Names of table properties: those that say what a table is, which users do not see, and those of Delta."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ InformationSchemaScan.java reads it, too.
 """
 HIDDEN_PROPERTY = "lakeward.hidden"
 """The property with the names of further properties that the runtime has set, separated by commas."""
+
+CHECK_PREFIX = "delta.constraints."
+"""What the names of the properties with CHECK constraints begin with; their names follow."""
 
 
 def table_type(properties: Mapping[str, str], otherwise: str = "MANAGED") -> str:

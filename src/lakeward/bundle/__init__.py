@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.python_project import Distribution, read_wheel
     from lakeward.bundle.resolved_bundle import Bundle, connector_of
     from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, missing_files, workspace_paths
-    from lakeward.bundle.runtimes import runtime_here, runtime_of
+    from lakeward.bundle.runtimes import UNASSIGNED, runtime_here, runtime_of
     from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
     from lakeward.bundle.summary import as_lines as summary_lines
     from lakeward.bundle.summary import summarised
@@ -49,6 +49,7 @@ __all__ = [
     "LOCAL_RULES",
     "RESOURCE_KINDS",
     "RULES",
+    "UNASSIGNED",
     "Api",
     "Artifact",
     "Bundle",

@@ -14,8 +14,8 @@ from lakeward.errors import BundleError
 from lakeward.session import known
 
 SERVERLESS = "serverless"
-# No value of a variable that a bundle uses.
-_UNASSIGNED = "lakeward-no-value"
+UNASSIGNED = "lakeward-no-value"
+"""What variables that nothing gives a value are taken to be, so that the rest can be read."""
 # Tasks that run code of the user's, on compute that the task or its job names.
 _CODE = ("notebook_task", "python_wheel_task", "spark_python_task")
 
@@ -34,7 +34,7 @@ def runtime_here(folder: Path) -> str | None:
         names = targets_to_read(root)
     for name in names:
         with suppress(BundleError):
-            found = known(runtime_of(load(root, name, {}, assumed=_UNASSIGNED, execute=False)) or "")
+            found = known(runtime_of(load(root, name, {}, assumed=UNASSIGNED, execute=False)) or "")
             if found is not None:
                 return found.name
     return None

@@ -12,12 +12,10 @@ from lakeward.errors import LakewardError
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Position
 
-UNASSIGNED = "lakeward-no-value"
-"""What variables that nothing gives a value are taken to be, so that the rest can be looked at."""
-
 
 def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
     """Yield the uses in one target; `prefix` leads from the folder that is checked to the bundle's."""
+    from lakeward.bundle import UNASSIGNED
     from lakeward.jobs import tasks_of
 
     for name, variable in (bundle.config.get("variables") or {}).items():

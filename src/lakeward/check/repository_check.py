@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.check.bundles import UNASSIGNED, unread_in_bundle, uses_in_bundle
+from lakeward.check.bundles import unread_in_bundle, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_libraries
 from lakeward.check.input_files import files_needed
@@ -113,7 +113,7 @@ def _base(path: Path) -> str:
 
 def _runtime_of_bundle(path: Path, environ: Mapping[str, str], target: str | None) -> str | None:
     """Return the runtime of the bundle that `path` is a part of."""
-    from lakeward.bundle import find_root, load, runtime_of, targets_to_read
+    from lakeward.bundle import UNASSIGNED, find_root, load, runtime_of, targets_to_read
 
     root = find_root(path.absolute())
     if root is None:
@@ -211,7 +211,7 @@ def _bundle(
     file: SourceFile, profiles: list[str], environ: Mapping[str, str], target: str | None
 ) -> tuple[list[Use], list[Unread]]:
     """Return the uses of a bundle's targets, each use and each failure once with the targets that have it."""
-    from lakeward.bundle import load, runtime_of, targets_to_read
+    from lakeward.bundle import UNASSIGNED, load, runtime_of, targets_to_read
 
     folder, prefix = file.path.parent, file.name.rpartition("/")[0]
     uses: dict[Use, list[str]] = {}

@@ -9,9 +9,9 @@ from typing import Any
 
 from lakeward.cli.formatting import plain
 from lakeward.cli.workspace_client import WorkspaceApi
+from lakeward.update_states import UPDATE_ENDS
 
 _JOB_ENDS = ("TERMINATED", "SKIPPED", "INTERNAL_ERROR")
-_UPDATE_ENDS = ("COMPLETED", "FAILED", "CANCELED")
 _STATES = {"SUCCESS": "COMPLETED", "CANCELED": "CANCELED"}
 _POLL_SECONDS = 0.5
 
@@ -66,7 +66,7 @@ def run_pipeline(api: WorkspaceApi, identifier: str, *, quiet: bool) -> dict[str
     update_id = api.ask("POST", f"{path}/updates", {})["update_id"]
     while True:
         update = api.ask("GET", f"{path}/updates/{update_id}")["update"]
-        if update["state"] in _UPDATE_ENDS:
+        if update["state"] in UPDATE_ENDS:
             break
         time.sleep(_POLL_SECONDS)
     events = api.ask("GET", f"{path}/events?max_results=100").get("events") or ()

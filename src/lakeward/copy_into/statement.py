@@ -17,6 +17,7 @@ from lakeward.copy_into.delta_target import DeltaTarget, find_target, table_sche
 from lakeward.copy_into.load_transaction import CommitConflict, LoadTransaction, WrittenFiles
 from lakeward.copy_into.request import CopyIntoRequest
 from lakeward.copy_into.source_files import SourceFiles, open_source
+from lakeward.dataset_properties import CHECK_PREFIX
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.quoting import quote_identifier
 from lakeward.session import INSERTED_COLUMNS
@@ -57,7 +58,6 @@ def _to_sql_error(condition: str, message: str, next_step: str | None, shown: st
 
 
 PREVIEW = 50
-_CONSTRAINT = "delta.constraints."
 
 
 def preview_rows(
@@ -103,8 +103,8 @@ def _check_constraints(rows: DataFrame, table: StructType, metadata: Any) -> Non
     keys = configuration.keysIterator()
     while keys.hasNext():
         key = keys.next()
-        if key.startswith(_CONSTRAINT):
-            rules[key.removeprefix(_CONSTRAINT)] = F.expr(configuration.apply(key))
+        if key.startswith(CHECK_PREFIX):
+            rules[key.removeprefix(CHECK_PREFIX)] = F.expr(configuration.apply(key))
     # The noop sink makes readers parse every value and evaluates every cast.
     rows.write.format("noop").mode("overwrite").save()
     if not rules:
@@ -119,7 +119,7 @@ def _check_constraints(rows: DataFrame, table: StructType, metadata: Any) -> Non
     if name.endswith("\0"):
         column = name[:-1]
         raise SqlError(
-            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+            "DELTA_NOT_NULLCHECK_PREFIX_VIOLATED",
             f"NOT NULL constraint violated for column: {column}.",
             sql_state="23502",
             next_step=f"{violations[name]} rows are null in this column.",
@@ -127,8 +127,8 @@ def _check_constraints(rows: DataFrame, table: StructType, metadata: Any) -> Non
     row = rows.where(~F.coalesce(rules[name], F.lit(False))).first()
     assert row is not None
     raise SqlError(
-        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-        f"CHECK constraint {name} {configuration.apply(_CONSTRAINT + name)} violated by row with values: "
+        "DELTA_VIOLATECHECK_PREFIX_WITH_VALUES",
+        f"CHECK constraint {name} {configuration.apply(CHECK_PREFIX + name)} violated by row with values: "
         f"{json.dumps(row.asDict(recursive=True), default=str)}.",
         sql_state="23001",
     )

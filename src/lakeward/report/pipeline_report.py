@@ -19,6 +19,7 @@ from lakeward.report.event_files import (
 from lakeward.report.page import embedded_size
 from lakeward.report.samples import read_sample, read_tags
 from lakeward.report.stream_batches import stream_batches
+from lakeward.update_states import UPDATE_ENDS
 
 _T = TypeVar("_T")
 MAX_UPDATES = 30
@@ -29,8 +30,7 @@ _MAX_SAMPLES = 250_000
 _MAX_OPERATORS = 20
 _MAX_OPERATOR = 200
 _OPERATOR_FIGURES = ("milliseconds", "queries", "rows", "read_bytes", "shuffled_bytes", "spilled_bytes")
-_FINAL = ("COMPLETED", "FAILED", "CANCELED")
-_ENDED = ("COMPLETED", "FAILED", "SKIPPED", "EXCLUDED")
+_DATASET_ENDS = ("COMPLETED", "FAILED", "SKIPPED", "EXCLUDED")
 
 
 def build_report(
@@ -118,9 +118,9 @@ def _quality(updates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _update(identifier: str, events: Sequence[Event]) -> dict[str, Any]:
     states = [event for event in events if event["event_type"] == "update_progress"]
     last = details_of(states[-1]).get("state") if states else None
-    state = last if last in _FINAL else "UNFINISHED"
+    state = last if last in UPDATE_ENDS else "UNFINISHED"
     results = _results(events)
-    if state in _FINAL:
+    if state in UPDATE_ENDS:
         # Views have no state of their own, and the datasets behind a failure were not reached.
         results = {name: result for name, result in results.items() if result["state"] != "QUEUED"}
     created = next((details_of(event) for event in events if event["event_type"] == "create_update"), {})
@@ -177,7 +177,7 @@ def _results(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
         result["error"] = result["error"] or _error(event)
         if status == "RUNNING":
             started.setdefault(name, event)
-        if status in _ENDED and name in started:
+        if status in _DATASET_ENDS and name in started:
             result["seconds"] = _seconds(started[name], event)
     return {name: result for name, result in results.items() if result["state"]}
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lakeward.session.cache import cache_dir, ensure_dir, not_writable
     from lakeward.session.configuration.session_conf import cores
     from lakeward.session.configuration.spark_packages import CONNECTORS
-    from lakeward.session.configuration.temporary_conf import temporary_conf
+    from lakeward.session.configuration.temporary_conf import USER_METADATA, temporary_conf
     from lakeward.session.daemon import Stopped, drain, is_lost, jvm_lost, stop_daemons, use_daemon
     from lakeward.session.declared_catalogs import (
         BUILT_IN_CATALOGS,

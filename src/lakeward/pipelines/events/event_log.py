@@ -23,13 +23,13 @@ from lakeward.dbutils import redacted
 from lakeward.errors import PipelineError
 from lakeward.quoting import quote_string
 from lakeward.spark_internals import java_session, jvm_view, parse_schema, to_arrow
+from lakeward.update_states import UPDATE_ENDS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 log = logging.getLogger("lakeward.pipelines")
 _FILE_NAME = "events.jsonl"
-_FINAL_STATES = frozenset({"COMPLETED", "FAILED", "CANCELED"})
 ORIGIN_FIELDS = (
     *("cloud", "region", "org_id", "user_id", "pipeline_id", "pipeline_type", "pipeline_name", "cluster_id"),
     *("update_id", "maintenance_id", "table_id", "dataset_name", "flow_id", "flow_name", "batch_id"),
@@ -76,7 +76,7 @@ def tail_events(storage: Path, wait: Callable[[], None]) -> Iterator[dict[str, A
             if event is None:
                 continue
             yield event
-            if event["event_type"] == "update_progress" and _update_state(event) in _FINAL_STATES:
+            if event["event_type"] == "update_progress" and _update_state(event) in UPDATE_ENDS:
                 return
 
 

@@ -42,7 +42,7 @@ from lakeward.pipelines.graph.dataflow_graph import (
 )
 from lakeward.pipelines.graph.elements import DefaultSchema, Key, split_name
 from lakeward.pipelines.graph.error_location import error_message
-from lakeward.pipelines.graph.results import DatasetResult, Progress, Update, UpdateState, unreached_result
+from lakeward.pipelines.graph.results import DatasetResult, Progress, Update, unreached_result
 from lakeward.pipelines.graph.session_scope import pipeline_conf, use_default_schema
 from lakeward.pipelines.sources.collection import (
     code_hash,
@@ -59,6 +59,7 @@ from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
 from lakeward.quoting import quote_name
 from lakeward.session import allow_settings, dbfs_paths, is_disk_full, keep_interrupts, private_tables
 from lakeward.sql import NAME_FILE
+from lakeward.update_states import UpdateState
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset, ResolvedGraph
 from lakeward.pipelines.graph.elements import Dataset, DatasetKind
 from lakeward.pipelines.graph.expectations import CountedExpectations, ExpectationCounts, ExpectationResult
+from lakeward.update_states import UpdateState
 
 DatasetState = Literal["COMPLETED", "FAILED", "SKIPPED", "EXCLUDED"]
-UpdateState = Literal["COMPLETED", "FAILED", "CANCELED"]
 _STREAM_READERS = frozenset(("readStream", "read_stream"))
 _STREAM_IN_SQL = re.compile(r"\bFROM\s+STREAM\b", re.IGNORECASE)
 

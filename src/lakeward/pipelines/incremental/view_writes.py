@@ -25,11 +25,10 @@ from lakeward.pipelines.storage.delta_tables import prepare_merge
 from lakeward.pipelines.storage.file_replacement import PLACE, FileReplacement
 from lakeward.pipelines.storage.key_ranges import KeyRanges, target_condition
 from lakeward.quoting import quote_name, quote_string
-from lakeward.session import temporary_conf
+from lakeward.session import USER_METADATA, temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 # A commit that changes no row records the source versions that the view has seen.
 _EMPTY_COMMITS = {"spark.databricks.delta.skipRecordingEmptyCommits": "false"}
 _SOURCE_VIEW = "lakeward_view_changes"
@@ -117,7 +116,7 @@ def replace_partitions(
         ]
         partitions.append(f"({' AND '.join(equal)})")
     writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", " OR ".join(partitions))
-    with temporary_conf(rows.sparkSession, {_USER_METADATA: metadata}):
+    with temporary_conf(rows.sparkSession, {USER_METADATA: metadata}):
         writer.saveAsTable(quote_name(key))
 
 
@@ -309,7 +308,7 @@ def _insert(columns: Sequence[str], names: Sequence[str], condition: str) -> str
 def _commit_settings(
     spark: SparkSession, metadata: str, conf: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[None]:
-    with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **conf}):
+    with temporary_conf(spark, {USER_METADATA: metadata, **_EMPTY_COMMITS, **conf}):
         yield
 
 

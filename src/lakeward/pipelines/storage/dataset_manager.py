@@ -15,7 +15,7 @@ from lakeward.pipelines.graph.query_plans import source_nodes
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import StoredTable, add_missing_columns, load_table
 from lakeward.quoting import quote_name, quote_properties, quote_string
-from lakeward.session import stored_name, temporary_conf
+from lakeward.session import USER_METADATA, stored_name, temporary_conf
 from lakeward.spark_internals import jvm_view
 from lakeward.sql import PIPELINE as OWNER_PROPERTY
 
@@ -34,7 +34,6 @@ _VIEW_PROPERTIES = {_DELETION_VECTORS: "true", _CHECKPOINTS: "100"}
 _TARGET_PROPERTIES = {_DELETION_VECTORS: "true"}
 # Hash of what a materialized view was created with.
 _DECLARATION_PROPERTY = "lakeward.declaration"
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 # Delta keeps the list of files in the checksum of a commit, and runs a query for the list before a table's
 # first commit, which takes longer than the rest of the commit. It keeps the empty list of an empty table in
@@ -132,13 +131,13 @@ def replace_table(
     if stored is not None and stored.properties.get(_DECLARATION_PROPERTY) == declaration:
         columns = [(field.name, field.dataType.simpleString()) for field in stored.schema.fields]
         if columns == [(field.name, field.dataType.simpleString()) for field in df.schema.fields]:
-            with temporary_conf(spark, {_USER_METADATA: user_metadata, _OVERWRITE_MODE: "static"}):
+            with temporary_conf(spark, {USER_METADATA: user_metadata, _OVERWRITE_MODE: "static"}):
                 df.write.mode("overwrite").insertInto(quote_name(dataset.key))
             return
     contents = "lakeward_contents"
     df.createOrReplaceTempView(contents)
     try:
-        with temporary_conf(spark, {_USER_METADATA: user_metadata}):
+        with temporary_conf(spark, {USER_METADATA: user_metadata}):
             spark.sql(
                 f"CREATE OR REPLACE TABLE {quote_name(dataset.key)} USING delta"
                 f"{clauses[:-1]}, '{_DECLARATION_PROPERTY}' = '{declaration}') AS TABLE {contents}"

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+"""The setting with a text that Delta stores with each commit of the session."""
+
 
 @contextmanager
 def temporary_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:

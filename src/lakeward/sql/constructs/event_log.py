@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.session import current_settings
-from lakeward.sql.construct import register_function
+from lakeward.sql.construct import register_function, wrong_argument_count
 from lakeward.sql.session_context import table_properties
 
 if TYPE_CHECKING:
@@ -21,12 +21,10 @@ NAME_FILE = "name.txt"
 
 def _event_log(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> DataFrame:
     arguments = [*positional, *named.values()]
-    if len(arguments) != 1 or arguments[0] is None:
-        raise SqlError(
-            "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
-            "The function event_log takes one argument: event_log('<pipeline>') or event_log(TABLE(t)).",
-            sql_state="42605",
-        )
+    if len(arguments) != 1:
+        raise wrong_argument_count("`event_log`", 1, len(arguments))
+    if arguments[0] is None:
+        raise _unavailable("The function event_log takes a constant or TABLE(t), not NULL.")
     name = _pipeline_of(spark, arguments[0]) if isinstance(arguments[0], dict) else arguments[0]
     return spark.read.format("delta").load(str(_find_event_log(name)))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lakeward.dataset_properties import CHECK_PREFIX
 from lakeward.errors import SqlError
 from lakeward.patching import original
 from lakeward.quoting import quote_identifier, quote_name
@@ -25,7 +26,6 @@ _AREA = "Governance"
 _KINDS = ("TABLE", "STREAMING TABLE", "MATERIALIZED VIEW")
 # The prefixes of the platform's conditions.
 _ROWS, _COLUMNS = "ROW_LEVEL_SECURITY", "COLUMN_MASKS"
-_CHECK = "delta.constraints."
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _require_policy_support(spark: SparkSession, table: list[str], kind: str) ->
     properties = _table_properties(spark, table)
     if properties is None:
         raise _policy_error(f"{kind}_FEATURE_NOT_SUPPORTED.VIEWS", table, "it is a view")
-    if any(key.startswith(_CHECK) for key in properties):
+    if any(key.startswith(CHECK_PREFIX) for key in properties):
         condition = f"{kind}_FEATURE_NOT_SUPPORTED.CHECK_CONSTRAINT"
         raise _policy_error(condition, table, "it has CHECK constraints")
     return frame.schema

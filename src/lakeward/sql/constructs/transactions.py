@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
-from lakeward.session import temporary_conf
+from lakeward.session import USER_METADATA, temporary_conf
 from lakeward.sql.construct import (
     Command,
     Construct,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _AREA = "Transactions"
 _BEFORE_A_STATEMENT = (";", "ATOMIC", "BEGIN", "THEN", "ELSE", "DO")
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass(frozen=True)
@@ -56,13 +55,13 @@ class AtomicBlock(Command):
             for name in dict.fromkeys(map(quote_name, self.tables))
             if (commits := _history(spark, name, "LIMIT 1"))
         }
-        previous = spark.conf.get(_USER_METADATA, None)
+        previous = spark.conf.get(USER_METADATA, None)
         mark = f"transaction {uuid.uuid4()}"
-        with temporary_conf(spark, {_USER_METADATA: f"{previous} {mark}" if previous else mark}):
+        with temporary_conf(spark, {USER_METADATA: f"{previous} {mark}" if previous else mark}):
             try:
                 return spark.sql(self.script)
             except Exception:
-                spark.conf.set(_USER_METADATA, f"rollback of {mark}")
+                spark.conf.set(USER_METADATA, f"rollback of {mark}")
                 _roll_back(spark, before, mark)
                 raise
 

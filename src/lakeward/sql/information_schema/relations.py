@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.dataset_properties import CHECK_PREFIX
 from lakeward.sql.construct import Command
 from lakeward.sql.information_schema import routines
 from lakeward.sql.information_schema.catalog_view import CatalogView, Name, Row
@@ -191,7 +192,6 @@ def _function(kind: str, policy: dict[str, Any]) -> Row:
     return dict(zip((f"{kind}_catalog", f"{kind}_schema", f"{kind}_name"), policy["function"], strict=True))
 
 
-_CHECK = "delta.constraints."
 _CONSTRAINED_TABLE = ("table_catalog", "table_schema", "table_name")
 
 
@@ -253,8 +253,8 @@ def _keys(view: CatalogView) -> Iterator[tuple[Name, Any]]:
 def _checks(view: CatalogView) -> Iterator[tuple[Name, str, str]]:
     for name, table in view.tables():
         properties = table.properties()
-        for key in sorted(k for k in properties if k.startswith(_CHECK)):
-            yield name, key.removeprefix(_CHECK), properties[key]
+        for key in sorted(k for k in properties if k.startswith(CHECK_PREFIX)):
+            yield name, key.removeprefix(CHECK_PREFIX), properties[key]
 
 
 def _constraint(name: Name, constraint: str) -> Row:

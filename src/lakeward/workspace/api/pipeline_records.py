@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.session import Settings
+from lakeward.update_states import UPDATE_ENDS
 from lakeward.workspace.api.permissions import require
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.runs.update_recorder import ENDED
 from lakeward.workspace.state.store import Document, Store, time_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class StoredPipeline:
     def to_json(self) -> Document:
         """Return the answer of `pipelines.get`."""
         updates = self.store.find("update", parent=self.pipeline_id, newest_first=True, limit=5)
-        active = bool(updates) and updates[0]["state"] not in ENDED
+        active = bool(updates) and updates[0]["state"] not in UPDATE_ENDS
         state = "RUNNING" if active else "FAILED" if updates and updates[0]["state"] == "FAILED" else "IDLE"
         return {
             **self.body,

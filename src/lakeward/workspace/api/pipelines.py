@@ -18,6 +18,7 @@ from lakeward.databricks_shims.local_workspace import (
     paginate,
     paginate_query,
 )
+from lakeward.update_states import UPDATE_ENDS
 from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, may, run_as_name
 from lakeward.workspace.api.pipeline_records import (
@@ -30,7 +31,7 @@ from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
-from lakeward.workspace.runs.update_recorder import ENDED, UpdateRecorder, selected
+from lakeward.workspace.runs.update_recorder import UpdateRecorder, selected
 from lakeward.workspace.state.store import Document, now
 
 _FLAGS = (
@@ -159,7 +160,7 @@ def stop(call: ServerRequest) -> None:
 
 
 def _stopping(update: Document) -> None:
-    if update["state"] not in ENDED:
+    if update["state"] not in UPDATE_ENDS:
         update["state"] = "STOPPING"
 
 

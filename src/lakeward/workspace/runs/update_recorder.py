@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import invalid_parameter
+from lakeward.update_states import UPDATE_ENDS
 from lakeward.workspace.state.store import Document, Store, now, time_text
-
-ENDED = ("COMPLETED", "FAILED", "CANCELED")
-"""The final states of an update."""
 
 
 class UpdateRecorder:
@@ -42,7 +40,7 @@ class UpdateRecorder:
     def started(self) -> bool:
         """Record that its process starts; returns False for an update that has ended meanwhile."""
         update = self._store.get("update", self._id)
-        if update is None or update["state"] in ENDED:
+        if update is None or update["state"] in UPDATE_ENDS:
             return False
         self._moved("INITIALIZING")
         self._note(update_event(self._pipeline, self._id, "INITIALIZING"))
