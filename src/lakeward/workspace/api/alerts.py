@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
-    ApiError,
     Route,
     exclusively,
     invalid_parameter,
@@ -25,6 +24,7 @@ from lakeward.jobs import ALERT_ERROR, ALERT_UNKNOWN, alert_state
 from lakeward.workspace.api.job_validation import check_cron
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.statements import read_rows, submit_statement
+from lakeward.workspace.api.trash import ACTIVE, Trash
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.api.warehouses import require_warehouse
 from lakeward.workspace.context import ServerRequest
@@ -38,13 +38,12 @@ _SETTABLE = (
     *("custom_description", "custom_summary", "custom_template_format", "parameters", "parent_path"),
     *("run_as", "run_as_user_name"),
 )
-_ACTIVE, _DELETED = "ACTIVE", "DELETED"
+_TRASH = Trash(KIND, "alert", "DELETED")
 
 
 def list_alerts(call: ServerRequest) -> Any:
     """List the alerts that are not in the trash."""
-    found = [each for each in call.store.find(KIND) if each["lifecycle_state"] == _ACTIVE]
-    return paginate(call, found, "alerts", default=100)
+    return paginate(call, _TRASH.active_records(call.store), "alerts", default=100)
 
 
 @exclusively
@@ -61,7 +60,7 @@ def create(call: ServerRequest) -> Any:
         "run_as_user_name": call.caller,
         **given,
         "id": str(uuid.uuid4()),
-        "lifecycle_state": _ACTIVE,
+        "lifecycle_state": ACTIVE,
         "owner_user_name": call.caller,
         "effective_run_as": given.get("run_as") or {"user_name": call.caller},
         "create_time": created,
@@ -74,13 +73,13 @@ def create(call: ServerRequest) -> Any:
 
 def get(call: ServerRequest) -> Any:
     """Return an alert; one in the trash has the state DELETED."""
-    return _found(call)
+    return _TRASH.find_record(call)
 
 
 @exclusively
 def update(call: ServerRequest) -> Any:
     """Change the fields that `update_mask` names; `*` is all."""
-    alert, given = _active(call), _read(call)
+    alert, given = _TRASH.require_active(call), _read(call)
     mask = call.text("update_mask")
     changed = dict(alert)
     for path in read_update_mask(mask, _SETTABLE, resource="an alert", declared_type="sql.AlertV2"):
@@ -98,19 +97,17 @@ def update(call: ServerRequest) -> Any:
 def trash(call: ServerRequest) -> None:
     """Move an alert to the trash, where it is not evaluated; `purge` removes it for good."""
     if call.flag("purge"):
-        call.store.delete(KIND, _found(call)["id"])
-        return
-    alert = _active(call)
-    call.store.put(KIND, alert["id"], {**alert, "lifecycle_state": _DELETED})
+        call.store.delete(KIND, _TRASH.find_record(call)["id"])
+    else:
+        _TRASH.add(call)
 
 
 def schedules(store: Store) -> Iterator[Document]:
     """Yield the schedules of all alerts, in the form of jobs."""
-    for alert in store.find(KIND):
-        if alert["lifecycle_state"] == _ACTIVE:
-            schedule = dict(alert["schedule"])
-            schedule["quartz_cron_expression"] = schedule.pop("quartz_cron_schedule")
-            yield {"job_id": alert["id"], "settings": {"schedule": schedule}}
+    for alert in _TRASH.active_records(store):
+        schedule = dict(alert["schedule"])
+        schedule["quartz_cron_expression"] = schedule.pop("quartz_cron_schedule")
+        yield {"job_id": alert["id"], "settings": {"schedule": schedule}}
 
 
 def evaluate(call: ServerRequest, alert_id: str) -> None:
@@ -158,20 +155,6 @@ def _check(call: ServerRequest, alert: Document) -> None:
         if not schedule.get(name):
             raise invalid_parameter(f"Missing required field: schedule.{name}")
     check_cron(schedule["quartz_cron_schedule"], schedule["timezone_id"])
-
-
-def _found(call: ServerRequest) -> Document:
-    found = call.store.get(KIND, call.path_parameter)
-    if found is None:
-        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"The alert '{call.path_parameter}' does not exist.")
-    return found
-
-
-def _active(call: ServerRequest) -> Document:
-    found = _found(call)
-    if found["lifecycle_state"] != _ACTIVE:
-        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"The alert '{found['id']}' is in the trash.")
-    return found
 
 
 ROUTES = (

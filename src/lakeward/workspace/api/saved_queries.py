@@ -16,6 +16,7 @@ from lakeward.databricks_shims.local_workspace import (
     paginate,
 )
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.trash import ACTIVE, Trash
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.saved_query import KIND
@@ -36,12 +37,12 @@ _FIELDS: Types = {
     "tags": list,
 }
 _MODES = ("OWNER", "VIEWER")
+_TRASH = Trash(KIND, "query", "TRASHED")
 
 
 def list_queries(call: ServerRequest) -> Any:
     """List the queries that are not in the trash."""
-    found = [each for each in call.store.find(KIND) if each["lifecycle_state"] == "ACTIVE"]
-    return paginate(call, found, "results")
+    return paginate(call, _TRASH.active_records(call.store), "results")
 
 
 @exclusively
@@ -55,7 +56,7 @@ def create(call: ServerRequest) -> Any:
         "parent_path": f"/Workspace/Users/{call.caller}",
         **given,
         "id": str(uuid.uuid4()),
-        "lifecycle_state": "ACTIVE",
+        "lifecycle_state": ACTIVE,
         "owner_user_name": call.caller,
         "last_modifier_user_name": call.caller,
         "create_time": created,
@@ -68,13 +69,13 @@ def create(call: ServerRequest) -> Any:
 
 def get(call: ServerRequest) -> Any:
     """Return a query; one in the trash has the state TRASHED."""
-    return _found(call)
+    return _TRASH.find_record(call)
 
 
 @exclusively
 def update(call: ServerRequest) -> Any:
     """Change the fields that `update_mask` names; `*` is all."""
-    query, given = _active(call), _read(call)
+    query, given = _TRASH.require_active(call), _read(call)
     changed = dict(query)
     for name in read_update_mask(call.body.get("update_mask"), _FIELDS, resource="a query"):
         if name in given or name != "display_name":
@@ -88,8 +89,7 @@ def update(call: ServerRequest) -> Any:
 @exclusively
 def trash(call: ServerRequest) -> None:
     """Move a query to the trash: it is not listed, and tasks cannot run it."""
-    query = _active(call)
-    call.store.put(KIND, query["id"], {**query, "lifecycle_state": "TRASHED"})
+    _TRASH.add(call)
 
 
 def _read(call: ServerRequest) -> Document:
@@ -103,10 +103,8 @@ def _read(call: ServerRequest) -> Document:
 def _resolve_name(call: ServerRequest, query: Document) -> None:
     used = {
         each["display_name"]
-        for each in call.store.find(KIND)
-        if each["lifecycle_state"] == "ACTIVE"
-        and each["id"] != query["id"]
-        and each["parent_path"] == query.get("parent_path")
+        for each in _TRASH.active_records(call.store)
+        if each["id"] != query["id"] and each["parent_path"] == query.get("parent_path")
     }
     name, number = query["display_name"], 1
     while query["display_name"] in used:
@@ -114,21 +112,6 @@ def _resolve_name(call: ServerRequest, query: Document) -> None:
             raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"A query named '{name}' already exists.")
         query["display_name"] = f"{name} ({number})"
         number += 1
-
-
-def _found(call: ServerRequest) -> Document:
-    found = call.store.get(KIND, call.path_parameter)
-    if found is None:
-        message = f"The query '{call.path_parameter}' does not exist."
-        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", message)
-    return found
-
-
-def _active(call: ServerRequest) -> Document:
-    found = _found(call)
-    if found["lifecycle_state"] != "ACTIVE":
-        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"The query '{found['id']}' is in the trash.")
-    return found
 
 
 ROUTES = (
