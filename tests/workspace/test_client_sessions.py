@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from lakeward.workspace.warehouse.client_sessions import (
     ClientSessions,
     Operation,
 )
-from lakeward.workspace.warehouse.engine import Execution
+from lakeward.workspace.warehouse.execution import Execution, SessionOrder
 
 
 class FakeWarehouse:
@@ -24,11 +24,11 @@ class FakeWarehouse:
         self.calls: list[tuple[str, str]] = []
 
     def open_session(
-        self, key: str, order: Mapping[str, Any], *, on_end: Callable[[dict[str, Any]], None]
+        self, key: str, order: SessionOrder, *, on_end: Callable[[dict[str, Any]], None]
     ) -> Execution:
         self.open.add(key)
-        execution = Execution(key, order, on_start=lambda: None, on_end=on_end)
-        execution.end({"error": "no"} if order.get("fails") else {})
+        execution = Execution(key, {}, on_start=lambda: None, on_end=on_end)
+        execution.end({"error": "no"} if order.catalog == "missing" else {})
         return execution
 
     def has_session(self, key: str) -> bool:
@@ -67,8 +67,8 @@ def sessions(warehouse: FakeWarehouse, clock: Clock) -> ClientSessions:
     return ClientSessions(warehouse, clock)  # type: ignore[arg-type]
 
 
-def opened(sessions: ClientSessions, **order: Any) -> ClientSession:
-    session, _ = sessions.open("ann", "w", order, lambda _: None)
+def opened(sessions: ClientSessions, catalog: str = "main") -> ClientSession:
+    session, _ = sessions.open("ann", "w", SessionOrder(catalog), lambda _: None)
     return session
 
 
@@ -91,7 +91,7 @@ def test_only_its_user_finds_a_session_and_its_operations(sessions: ClientSessio
 
 
 def test_a_session_that_failed_to_open_is_not_found(sessions: ClientSessions) -> None:
-    assert sessions.find(opened(sessions, fails=True).key, "ann") is None
+    assert sessions.find(opened(sessions, "missing").key, "ann") is None
 
 
 def test_a_session_ends_with_the_process_of_the_warehouse(

@@ -12,6 +12,7 @@ import pytest
 
 from lakeward.session import Settings
 from lakeward.workspace.warehouse import engine
+from lakeward.workspace.warehouse.execution import StatementOrder
 from lakeward.workspace.warehouse.result_links import LINK_SECONDS, ResultLinks
 from lakeward.workspace.warehouse.statement_channel import StatementChannel
 from lakeward.workspace.warehouse.statement_results import Limits, parts
@@ -71,8 +72,8 @@ def test_a_process_that_reads_nothing_blocks_no_sender(tmp_path: Path) -> None:
         [sys.executable, "-c", "import time; time.sleep(600)"],
         environ={},
         log=tmp_path / "log",
-        on_message=lambda _, message: None,
-        on_exit=lambda _, code: ended.append(code),
+        on_message=lambda message: None,
+        on_exit=lambda code: ended.append(code),
     )
     channel.start()
 
@@ -118,18 +119,19 @@ def test_a_stopped_warehouse_aborts_its_statements_and_starts_again(
     monkeypatch.setattr(Process, "started", [])
     warehouse = engine.Warehouse(Settings(tmp_path, home=tmp_path), tmp_path)
     ends: list[Any] = []
+    statement = StatementOrder("SELECT 1")
     count = engine.CONCURRENT_STATEMENTS + 1
     for number in range(count):
-        warehouse.submit(str(number), {}, on_end=ends.append)
+        warehouse.submit(str(number), statement, on_end=ends.append)
     warehouse.start()
     assert (warehouse.is_running, len(Process.started)) == (True, 1)
     warehouse.stop()
     assert [each["error_code"] for each in ends] == ["ABORTED"] * count
     assert not warehouse.is_running
-    warehouse.submit("next", {}, on_end=ends.append)
-    assert [process.sent[0]["run"]["id"] for process in Process.started] == ["0", "next"]
+    warehouse.submit("next", statement, on_end=ends.append)
+    assert [process.sent[0]["id"] for process in Process.started] == ["0", "next"]
     assert warehouse.is_running
     warehouse.close()
     warehouse.start()
-    warehouse.submit("last", {}, on_end=ends.append)
+    warehouse.submit("last", statement, on_end=ends.append)
     assert (warehouse.is_running, len(Process.started), len(ends)) == (False, 2, count + 2)

@@ -15,6 +15,7 @@ from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 from lakeward.workspace.warehouse.client_sessions import ClientSession
+from lakeward.workspace.warehouse.execution import SessionOrder
 
 _OPENING_SECONDS = 600.0
 
@@ -46,7 +47,7 @@ async def start_session(
         SessionFailure: The session was not opened.
     """
     await to_thread.run_sync(wake_warehouse, call, warehouse_id)
-    order = {"catalog": catalog or None, "schema": schema or None, "configuration": configuration}
+    order = SessionOrder(catalog or None, schema or None, configuration)
     answers: list[Document] = []
     session, execution = call.context.sessions.open(call.caller, warehouse_id, order, answers.append)
     if not await execution.wait(_OPENING_SECONDS):

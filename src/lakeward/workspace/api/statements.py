@@ -17,7 +17,8 @@ from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Rou
 from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
-from lakeward.workspace.warehouse.engine import RESULT_SECONDS, Execution
+from lakeward.workspace.warehouse.engine import RESULT_SECONDS
+from lakeward.workspace.warehouse.execution import Execution, StatementOrder
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 from lakeward.workspace.warehouse.statement_results import chunk_file
 
@@ -105,7 +106,7 @@ class StatementRequest:
     `query_text` is what the history of queries shows, by default the statement.
     """
 
-    order: Document
+    order: StatementOrder
     wait: float
     cancel_on_timeout: bool
     warehouse_id: str
@@ -127,17 +128,17 @@ class StatementRequest:
             raise invalid_parameter(
                 "The format field must be JSON_ARRAY when the disposition field is INLINE."
             )
-        order = {
-            "statement": statement,
-            "catalog": _text(body, "catalog"),
-            "schema": _text(body, "schema"),
-            "parameters": _parameters(body.get("parameters")),
-            "row_limit": _limit(body, "row_limit"),
-            "byte_limit": _limit(body, "byte_limit"),
-            "disposition": disposition,
-            "format": layout,
-            "session": _session(call),
-        }
+        order = StatementOrder(
+            statement,
+            session=_session(call),
+            catalog=_text(body, "catalog"),
+            schema=_text(body, "schema"),
+            parameters=_parameters(body.get("parameters")),
+            row_limit=_limit(body, "row_limit"),
+            byte_limit=_limit(body, "byte_limit"),
+            disposition=disposition,
+            format=layout,
+        )
         on_timeout = _choice(body, "on_wait_timeout", ("CONTINUE", "CANCEL"))
         wait = _seconds(_text(body, "wait_timeout") or "10s")
         return cls(order, wait, on_timeout == "CANCEL", warehouse)
@@ -156,14 +157,14 @@ def submit(
 ) -> Execution:
     """Queue a statement and keep it in the history of queries under the key of its execution."""
     store, statement_id = call.store, str(uuid.uuid4())
-    text = request.order["statement"] if request.query_text is None else request.query_text
+    text = request.order.statement if request.query_text is None else request.query_text
     document = {
         "statement_id": statement_id,
         "status": {"state": "PENDING"},
         "user": call.caller,
         "warehouse_id": request.warehouse_id,
         "query_text": text[:HISTORY_CHARACTERS],
-        "disposition": request.order["disposition"],
+        "disposition": request.order.disposition,
         "query_start_time_ms": now(),
     }
     store.put("statement", statement_id, document, parent=call.caller, active=True)

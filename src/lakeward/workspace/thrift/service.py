@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from anyio import to_thread
@@ -31,6 +32,7 @@ from lakeward.workspace.thrift.metadata import METADATA
 from lakeward.workspace.thrift.parameters import statement_parameters
 from lakeward.workspace.thrift.row_sets import arrow_rows, arrow_schema, column_rows, table_schema
 from lakeward.workspace.warehouse.client_sessions import ClientSession, Operation
+from lakeward.workspace.warehouse.execution import StatementOrder
 from lakeward.workspace.warehouse.result_columns import TEXT_TYPES
 from lakeward.workspace.warehouse.result_reader import read_batches, result_schema
 
@@ -143,9 +145,11 @@ async def execute_statement(call: ServerRequest, request: Any) -> Any:
     statement = request.statement or ""
     refuse_too_long(statement)
     arrow = bool(request.canReadArrowResult)
-    order = _order(session, statement, arrow, request.useArrowNativeTypes)
-    order["parameters"] = statement_parameters(request.parameters or ())
-    order["row_limit"] = request.resultRowLimit or None
+    order = replace(
+        _order(session, statement, arrow, request.useArrowNativeTypes),
+        parameters=statement_parameters(request.parameters or ()),
+        row_limit=request.resultRowLimit or None,
+    )
     operation = await _start(call, session, order, _EXECUTE_STATEMENT, arrow=arrow)
     return await _started(call, session, operation, "TExecuteStatementResp", request.getDirectResults)
 
@@ -159,28 +163,25 @@ async def get_metadata(call: ServerRequest, request: Any, method: str) -> Any:
     return await _started(call, session, operation, "TExecuteStatementResp", request.getDirectResults)
 
 
-def _order(session: ClientSession, statement: str, arrow: bool, types: Any) -> Document:
+def _order(session: ClientSession, statement: str, arrow: bool, types: Any) -> StatementOrder:
     """Return the order of a statement whose result is written in Arrow."""
     if arrow:
         text_types = [name for flag, name in _ARROW_FLAGS.items() if types and not getattr(types, flag)]
     else:
         text_types = list(TEXT_TYPES)
-    return {
-        "session": session.key,
-        "statement": statement,
-        "parameters": [],
-        "row_limit": None,
-        "byte_limit": None,
-        "disposition": "EXTERNAL_LINKS",
-        "format": "ARROW_STREAM",
-        "text_types": text_types,
-    }
+    return StatementOrder(
+        statement,
+        session=session.key,
+        disposition="EXTERNAL_LINKS",
+        format="ARROW_STREAM",
+        text_types=text_types,
+    )
 
 
 async def _start(
     call: ServerRequest,
     session: ClientSession,
-    order: Document,
+    order: StatementOrder,
     kind: int,
     *,
     arrow: bool,

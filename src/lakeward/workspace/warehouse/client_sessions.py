@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.workspace.warehouse.engine import Execution, Warehouse
+from lakeward.workspace.warehouse.engine import Warehouse
+from lakeward.workspace.warehouse.execution import Execution, SessionOrder
 
 IDLE_SECONDS = 3600.0
 """A session without a request for so long is closed."""
@@ -61,7 +62,7 @@ class ClientSessions:
         self._timer: threading.Timer | None = None
 
     def open(
-        self, user: str, warehouse_id: str, order: Mapping[str, Any], on_end: Callable[[dict[str, Any]], None]
+        self, user: str, warehouse_id: str, order: SessionOrder, on_end: Callable[[dict[str, Any]], None]
     ) -> tuple[ClientSession, Execution]:
         """Open a session; return it, and the execution that ends when it is ready or has failed."""
         session = ClientSession(str(uuid.uuid4()), user, warehouse_id, self._clock())

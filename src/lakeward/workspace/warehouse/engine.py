@@ -2,10 +2,10 @@
 
 The process starts with the first statement and ends when it has been idle for ten minutes:
 
-    submit ──> queue ──{"run": …}──> statement process (Spark) ──{"event": "ended", …}──> Execution
+    submit ──> queue ──{"id", "run": …}──> statement process (Spark) ──{"event": "ended", …}──> Execution
 
-A statement has a session of its own, unless its order names a session that was opened with `open_session`:
-settings, temporary views and variables of that one last until `close_session`. It lives in the process, and
+A statement has a session of its own, unless its order names one that was opened with `open_session`.
+Settings, temporary views and variables of that one last until `close_session`; it lives in the process, and
 ends with it.
 
 The engine knows nothing of HTTP; routes and drivers are built on `submit`, `cancel` and the sessions.
@@ -13,20 +13,20 @@ The engine knows nothing of HTTP; routes and drivers are built on `submit`, `can
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lakeward.session import Settings
 from lakeward.workspace.state.settings_json import settings_to_json
+from lakeward.workspace.warehouse.execution import Execution, SessionOrder, StatementOrder
 from lakeward.workspace.warehouse.statement_channel import Message, StatementChannel
 
 CONCURRENT_STATEMENTS = 10
@@ -45,76 +45,13 @@ _CLEANING_SECONDS = 60.0
 _CANCEL_SECONDS = 10.0
 
 
-class Execution:
-    """A submitted statement.
+@dataclass(eq=False)
+class _Process:
+    """A statement process that has not exited: what it runs by key, and what of that was canceled."""
 
-    `on_start` and `on_end` are called in threads of the warehouse, `on_end` exactly once.
-    """
-
-    def __init__(
-        self,
-        key: str,
-        order: Mapping[str, Any],
-        *,
-        on_start: Callable[[], None],
-        on_end: Callable[[Message], None],
-    ) -> None:
-        self.key, self.order = key, order
-        self._on_start, self._on_end = on_start, on_end
-        self._lock = threading.Lock()
-        self._ending = False
-        self._done = False
-        self._waiters: list[Callable[[], None]] = []
-
-    @property
-    def is_done(self) -> bool:
-        """Return whether `on_end` has returned."""
-        return self._done
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait for the end without occupying a thread; whether the statement has ended."""
-        loop, woken = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(woken.set)
-
-        with self._lock:
-            if self._done:
-                return True
-            self._waiters.append(wake)
-        try:
-            await asyncio.wait_for(woken.wait(), seconds)
-        except asyncio.TimeoutError:
-            pass
-        finally:
-            with self._lock:
-                if wake in self._waiters:
-                    self._waiters.remove(wake)
-        return self._done
-
-    def start(self) -> None:
-        """Report that the statement left the queue, unless it has ended meanwhile."""
-        with self._lock:
-            if not self._ending:
-                self._on_start()
-
-    def end(self, answer: Message) -> None:
-        """Report the end; only the first call counts."""
-        with self._lock:
-            if self._ending:
-                return
-            self._ending = True
-        try:
-            self._on_end(answer)
-        finally:
-            with self._lock:
-                self._done = True
-                waiters, self._waiters = self._waiters, []
-            for wake in waiters:
-                try:
-                    wake()
-                except RuntimeError:  # the event loop has been closed
-                    continue
+    channel: StatementChannel
+    running: dict[str, Execution] = field(default_factory=dict)
+    canceled: set[str] = field(default_factory=set)
 
 
 class Warehouse:
@@ -129,11 +66,11 @@ class Warehouse:
         self.results = folder / "results"
         self._lock = threading.Lock()
         self._queue: deque[Execution] = deque()
-        self._process: StatementChannel | None = None
-        self._running: dict[StatementChannel, dict[str, Execution]] = {}
-        self._canceled: dict[StatementChannel, set[str]] = {}
+        # The process of new statements; others run what they have, then they are stopped.
+        self._process: _Process | None = None
+        self._processes: list[_Process] = []
         # The process of each open session, None until the process has been chosen.
-        self._sessions: dict[str, StatementChannel | None] = {}
+        self._sessions: dict[str, _Process | None] = {}
         self._idle: threading.Timer | None = None
         self._closed = False
         self._cleaned = float("-inf")
@@ -142,12 +79,12 @@ class Warehouse:
     def is_running(self) -> bool:
         """Return whether the process runs."""
         process = self._process
-        return process is not None and process.is_alive
+        return process is not None and process.channel.is_alive
 
     def submit(
         self,
         key: str,
-        order: Mapping[str, Any],
+        order: StatementOrder,
         *,
         on_start: Callable[[], None] = lambda: None,
         on_end: Callable[[Message], None],
@@ -156,11 +93,14 @@ class Warehouse:
 
         Args:
             key: Unique id of the statement.
-            order: What the statement process needs (see `statement_process`).
+            order: The statement.
             on_start: Called when the statement starts.
             on_end: Called with the process's answer, with `{"error": …}`, or with `CANCELED`.
         """
-        execution = Execution(key, order, on_start=on_start, on_end=on_end)
+        message = {"run": asdict(order)}
+        return self._submit(Execution(key, message, session=order.session, on_start=on_start, on_end=on_end))
+
+    def _submit(self, execution: Execution) -> Execution:
         with self._lock:
             closed = self._closed
             if not closed:
@@ -171,13 +111,13 @@ class Warehouse:
         return execution
 
     def open_session(
-        self, session: str, order: Mapping[str, Any], *, on_end: Callable[[Message], None]
+        self, session: str, order: SessionOrder, *, on_end: Callable[[Message], None]
     ) -> Execution:
         """Open a session for the statements whose order has its id as `session`.
 
         Args:
             session: Unique id.
-            order: `catalog`, `schema` and `configuration` that the session starts with.
+            order: What the session starts with.
             on_end: Called with the answer: with `error` where the session could not be opened.
         """
 
@@ -189,14 +129,17 @@ class Warehouse:
 
         with self._lock:
             self._sessions[session] = None
-        return self.submit(session, {"open": dict(order), "session": session}, on_end=opened)
+        message = {"open": asdict(order)}
+        return self._submit(
+            Execution(session, message, session=session, on_start=lambda: None, on_end=opened)
+        )
 
     def close_session(self, session: str) -> None:
         """End a session; its statements that are running continue."""
         with self._lock:
             process = self._sessions.pop(session, None)
         if process is not None:
-            process.send({"close": session})
+            process.channel.send({"close": session})
         self._rest()
 
     def has_session(self, session: str) -> bool:
@@ -225,14 +168,14 @@ class Warehouse:
             execution = next((each for each in self._queue if each.key == key), None)
             if execution is not None:
                 self._queue.remove(execution)
-            process = next((each for each, running in self._running.items() if key in running), None)
+            process = next((each for each in self._processes if key in each.running), None)
             if process is not None:
-                execution = self._running[process][key]
-                self._canceled[process].add(key)
+                execution = process.running[key]
+                process.canceled.add(key)
         if execution is not None:
             execution.end(CANCELED)
         if process is not None:
-            process.send({"cancel": key})
+            process.channel.send({"cancel": key})
             _timer(_CANCEL_SECONDS, lambda: self._give_up(process, key))
 
     def start(self) -> None:
@@ -246,18 +189,18 @@ class Warehouse:
         """End the process and all statements; the next statement starts a new process."""
         with self._lock:
             queued, self._queue = list(self._queue), deque()
-            running = [each for table in self._running.values() for each in table.values()]
-            processes = list(self._running)
+            processes = list(self._processes)
+            running = [execution for process in processes for execution in process.running.values()]
             self._process = None
             self._sessions.clear()
             if self._idle is not None:
                 self._idle.cancel()
         for process in processes:
-            process.stop()
+            process.channel.stop()
         for execution in (*queued, *running):
             execution.end({"error": reason, "error_code": "ABORTED"})
         for process in processes:
-            process.wait(1.0)
+            process.channel.wait(1.0)
 
     def close(self) -> None:
         """End the process and all statements; later statements are aborted."""
@@ -267,12 +210,12 @@ class Warehouse:
 
     def _dispatch(self) -> None:
         """Start queued statements while there is room."""
-        started: list[tuple[StatementChannel, Execution]] = []
+        started: list[tuple[_Process, Execution]] = []
         failed: list[tuple[Execution, Message]] = []
         with self._lock:
             while self._queue and not self._closed:
                 execution = self._queue[0]
-                session = execution.order.get("session")
+                session = execution.session
                 if session is not None and session not in self._sessions:
                     failed.append((self._queue.popleft(), INVALID_SESSION))
                     continue
@@ -283,51 +226,45 @@ class Warehouse:
                     failed += [(each, reason) for each in self._queue]
                     self._queue.clear()
                     break
-                if len(self._running[process]) >= CONCURRENT_STATEMENTS:
+                if len(process.running) >= CONCURRENT_STATEMENTS:
                     break
                 self._queue.popleft()
                 if session is not None:
                     self._sessions[session] = process
-                self._running[process][execution.key] = execution
+                process.running[execution.key] = execution
                 started.append((process, execution))
             if started and self._idle is not None:
                 self._idle.cancel()
                 self._idle = None
         for process, execution in started:
-            process.send({"run": {"id": execution.key, **execution.order}})
+            process.channel.send({"id": execution.key, **execution.message})
         for execution, reason in failed:
             execution.end(reason)
 
-    def _spawn(self) -> StatementChannel:
+    def _spawn(self) -> _Process:
         self.results.mkdir(parents=True, exist_ok=True, mode=0o700)
         settings = json.dumps(settings_to_json(self._settings))
-        process = StatementChannel(
-            [
-                sys.executable,
-                "-m",
-                "lakeward.workspace.warehouse.statement_process",
-                settings,
-                str(self.results),
-            ],
+        module = "lakeward.workspace.warehouse.statement_process"
+        channel = StatementChannel(
+            [sys.executable, "-m", module, settings, str(self.results)],
             environ={"LAKEWARD_HOME": str(self._settings.home)},
             log=self._folder / "warehouse.log",
-            on_message=self._receive,
-            on_exit=self._exited,
+            on_message=lambda message: self._receive(process, message),
+            on_exit=lambda code: self._exited(process, code),
         )
-        self._process = process
-        self._running[process], self._canceled[process] = {}, set()
-        process.start()
+        process = self._process = _Process(channel)
+        self._processes.append(process)
+        channel.start()
         return process
 
-    def _receive(self, process: StatementChannel, message: Message) -> None:
+    def _receive(self, process: _Process, message: Message) -> None:
         key = message.pop("id")
         event = message.pop("event")
         with self._lock:
-            running = self._running[process]
-            execution = running.get(key)
+            execution = process.running.get(key)
             if event == "ended":
-                running.pop(key, None)
-                self._canceled[process].discard(key)
+                process.running.pop(key, None)
+                process.canceled.discard(key)
         if execution is None:
             return
         if event == "started":
@@ -340,10 +277,11 @@ class Warehouse:
             self._dispatch()
             self._rest()
 
-    def _exited(self, process: StatementChannel, code: int) -> None:
+    def _exited(self, process: _Process, code: int) -> None:
         with self._lock:
-            left = list(self._running.pop(process).values())
-            del self._canceled[process]
+            self._processes.remove(process)
+            left = list(process.running.values())
+            process.running.clear()
             self._sessions = {key: each for key, each in self._sessions.items() if each is not process}
             if self._process is process:
                 self._process = None
@@ -352,27 +290,27 @@ class Warehouse:
             execution.end({"error": f"The warehouse's process ended with exit code {code}. See {log}."})
         self._dispatch()
 
-    def _give_up(self, process: StatementChannel, key: str) -> None:
+    def _give_up(self, process: _Process, key: str) -> None:
         """Retire a process in which a canceled statement is still running."""
         with self._lock:
-            if key not in self._running.get(process, ()):
+            if key not in process.running:
                 return
             if self._process is process:
                 self._process = None
         self._stop_retired(process)
         self._dispatch()
 
-    def _stop_retired(self, process: StatementChannel) -> None:
+    def _stop_retired(self, process: _Process) -> None:
         """Stop a retired process once it runs nothing but canceled statements."""
         with self._lock:
-            running = self._running.get(process)
-            if running is None or self._process is process or running.keys() - self._canceled[process]:
+            is_retired = process in self._processes and process is not self._process
+            if not is_retired or process.running.keys() - process.canceled:
                 return
-        process.stop()
+        process.channel.stop()
 
     def _rest(self) -> None:
         with self._lock:
-            if self._closed or self._queue or self._sessions or any(self._running.values()):
+            if self._closed or self._queue or self._sessions or any(each.running for each in self._processes):
                 return
             if self._idle is not None:
                 self._idle.cancel()
@@ -381,10 +319,10 @@ class Warehouse:
     def _end_idle(self) -> None:
         with self._lock:
             process = self._process
-            if process is None or self._running[process] or self._sessions:
+            if process is None or process.running or self._sessions:
                 return
             self._process = None
-        process.stop()
+        process.channel.stop()
 
 
 def _timer(seconds: float, action: Callable[[], None]) -> threading.Timer:

@@ -33,8 +33,8 @@ class StatementChannel:
         *,
         environ: Mapping[str, str],
         log: Path,
-        on_message: Callable[[StatementChannel, Message], None],
-        on_exit: Callable[[StatementChannel, int], None],
+        on_message: Callable[[Message], None],
+        on_exit: Callable[[int], None],
     ) -> None:
         self._on_message, self._on_exit = on_message, on_exit
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -100,7 +100,7 @@ class StatementChannel:
         assert stdout is not None
         with suppress(OSError, ValueError), stdout:
             for line in stdout:
-                self._on_message(self, json.loads(line))
+                self._on_message(json.loads(line))
         code = self._process.wait()
         self._outbox.put(None)
-        self._on_exit(self, code)
+        self._on_exit(code)

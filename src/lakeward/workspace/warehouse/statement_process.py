@@ -2,8 +2,8 @@
 
 It reads JSON lines from its input and writes JSON lines to its output:
 
-    {"run": {"id", "statement", …}}   ->  {"id", "event": "started"}, then {"id", "event": "ended", …}
-    {"run": {"id", "session", "open": …}}   opens a session, which statements with this `session` use
+    {"id", "run": StatementOrder}   ->  {"id", "event": "started"}, then {"id", "event": "ended", …}
+    {"id", "open": SessionOrder}    the same: opens the session that statements name by this id
     {"cancel": "id"}
     {"close": "session"}
 
@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +27,7 @@ from lakeward.errors import SqlError
 from lakeward.session import dbfs_paths
 from lakeward.workspace.state.settings_json import settings_from_json
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
+from lakeward.workspace.warehouse.execution import SessionOrder, StatementOrder
 from lakeward.workspace.warehouse.session_settings import enter
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def main(arguments: list[str]) -> int:
         for line in sys.stdin:
             message = json.loads(line)
             if "run" in message:
-                process.run(message["run"])
+                process.run(message["id"], StatementOrder(**message["run"]))
+            elif "open" in message:
+                process.open(message["id"], SessionOrder(**message["open"]))
             elif "close" in message:
                 process.close(message["close"])
             else:
@@ -70,9 +73,13 @@ class StatementProcess:
         self._threads: dict[str, Any] = {}
         self._canceled: set[str] = set()
 
-    def run(self, order: Mapping[str, Any]) -> None:
+    def run(self, key: str, order: StatementOrder) -> None:
         """Run a statement in a thread; return at once."""
-        self._executor.submit(self._execute, order)
+        self._executor.submit(self._execute, key, lambda: self._run_statement(key, order))
+
+    def open(self, key: str, order: SessionOrder) -> None:
+        """Open a session in a thread; return at once."""
+        self._executor.submit(self._execute, key, lambda: self._open_session(key, order))
 
     def cancel(self, key: str) -> None:
         """Cancel the Spark jobs of one statement and interrupt its thread in the JVM."""
@@ -89,13 +96,12 @@ class StatementProcess:
         if self._pool is not None:
             self._pool.close(session)
 
-    def _execute(self, order: Mapping[str, Any]) -> None:
+    def _execute(self, key: str, action: Callable[[], dict[str, Any]]) -> None:
         from lakeward.session import is_lost
 
-        key = order["id"]
         self._send({"id": key, "event": "started"})
         try:
-            answer = self._answer(order)
+            answer = action()
             lost = False
         except BaseException as error:  # noqa: BLE001  # whatever a statement raises is its answer
             answer, lost = failure(error), is_lost(error)
@@ -105,19 +111,18 @@ class StatementProcess:
         if lost:
             os._exit(1)  # without its JVM this process can run nothing: the next statement starts another one
 
-    def _answer(self, order: Mapping[str, Any]) -> dict[str, Any]:
+    def _run_statement(self, key: str, order: StatementOrder) -> dict[str, Any]:
         from lakeward.workspace.warehouse.statement_parameters import bind_parameters
         from lakeward.workspace.warehouse.statement_results import write_result
 
-        key, session = order["id"], order.get("session")
-        pool = self._sessions()
-        if "open" in order:
-            pool.open(str(session), order["open"])
-            return {}
-        with pool.session(session) as spark, self._cancelable(key, spark):
-            enter(spark, order.get("catalog"), order.get("schema"))
-            frame = spark.sql(order["statement"], args=bind_parameters(spark, order["parameters"]) or None)
+        with self._sessions().session(order.session) as spark, self._cancelable(key, spark):
+            enter(spark, order.catalog, order.schema)
+            frame = spark.sql(order.statement, args=bind_parameters(spark, order.parameters) or None)
             return {"manifest": write_result(frame, order, self._results / key)}
+
+    def _open_session(self, key: str, order: SessionOrder) -> dict[str, Any]:
+        self._sessions().open(key, order)
+        return {}
 
     def _sessions(self) -> SessionPool:
         from lakeward.workspace.warehouse.statement_sessions import SessionPool

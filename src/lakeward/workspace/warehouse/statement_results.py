@@ -11,7 +11,7 @@ import csv
 import io
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import orjson
 
 from lakeward.dbutils import known_secrets, redactor
 from lakeward.errors import SqlError
+from lakeward.workspace.warehouse.execution import StatementOrder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,12 +40,12 @@ def chunk_file(folder: Path, layout: str, index: int) -> Path:
     return folder / f"chunk-{index}.{EXTENSIONS[layout]}"
 
 
-def write_result(frame: DataFrame, order: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def write_result(frame: DataFrame, order: StatementOrder, folder: Path) -> dict[str, Any]:
     """Run the query, write its result to `folder` and return the manifest.
 
     Args:
         frame: The statement's result.
-        order: `format`, `disposition`, `row_limit`, `byte_limit` and `text_types` of the request.
+        order: The statement.
         folder: Where the chunks are written; removed if anything fails.
 
     Raises:
@@ -54,14 +55,12 @@ def write_result(frame: DataFrame, order: Mapping[str, Any], folder: Path) -> di
     from lakeward.workspace.warehouse.result_columns import as_arrow, as_text, describe
 
     columns = redactor().value(describe(frame.schema))
-    layout, disposition = order["format"], order["disposition"]
-    requested = min(order.get("byte_limit") or _EXTERNAL_BYTES, _EXTERNAL_BYTES)
-    limits = Limits(
-        order.get("row_limit"), requested, refuse=disposition == "INLINE" and requested > INLINE_BYTES
-    )
+    layout, disposition = order.format, order.disposition
+    requested = min(order.byte_limit or _EXTERNAL_BYTES, _EXTERNAL_BYTES)
+    limits = Limits(order.row_limit, requested, refuse=disposition == "INLINE" and requested > INLINE_BYTES)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        plain = as_arrow(frame, order.get("text_types", ())) if layout == "ARROW_STREAM" else as_text(frame)
+        plain = as_arrow(frame, order.text_types) if layout == "ARROW_STREAM" else as_text(frame)
         if limits.rows is not None:
             plain = plain.limit(limits.rows + 1)
         batches = collect_batches(plain, folder / "spool", most_bytes=limits.size)

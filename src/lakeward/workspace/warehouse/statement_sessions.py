@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from lakeward.spark_internals import (
 )
 from lakeward.sql import WAREHOUSE_SESSION
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
+from lakeward.workspace.warehouse.execution import SessionOrder
 from lakeward.workspace.warehouse.session_settings import configure, enter
 
 if TYPE_CHECKING:
@@ -86,16 +87,16 @@ class SessionPool:
             self._admit_new_catalogs(spark)
             yield spark
 
-    def open(self, key: str, order: Mapping[str, Any]) -> None:
-        """Open a session in `catalog` and `schema` of the order, with its `configuration`."""
+    def open(self, key: str, order: SessionOrder) -> None:
+        """Open the session that statements name by `key`."""
         spark = self._take()
         with activated(spark):
             self._admit_new_catalogs(spark)
-            enter(spark, order.get("catalog"), None)
-            if order.get("schema"):
+            enter(spark, order.catalog, None)
+            if order.schema:
                 # dbt creates the schema that it connects to.
-                set_current_schema(spark, order["schema"].lower())
-            configure(spark, order.get("configuration") or {})
+                set_current_schema(spark, order.schema.lower())
+            configure(spark, order.configuration)
         self._opened[key] = spark
 
     def close(self, key: str) -> None:
