@@ -19,14 +19,14 @@ from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset
 from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.error_location import error_chain
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
+from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, ViewUpdate
 from lakeward.pipelines.incremental.view_plan import frame_of
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import WriteMetrics
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_in_background, run_in_pool
 from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
 from lakeward.pipelines.writers.flow_run import FlowRun
-from lakeward.pipelines.writers.materialized_view import ViewUpdate, refresh_materialized_view
+from lakeward.pipelines.writers.materialized_view import refresh_materialized_view
 from lakeward.pipelines.writers.replace_flow import run_replace_flow
 from lakeward.pipelines.writers.sink import run_sink_flow
 from lakeward.pipelines.writers.streaming_table import run_append_flow, run_once_flow

@@ -1,8 +1,11 @@
-"""The techniques of refreshing a view, and the decision for one update."""
+"""The techniques of refreshing a view, the decision for one update, and what it depends on."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
@@ -83,3 +86,28 @@ def recompute(*issues: Issue, cost: float | None = None, sources: Any = ()) -> R
     """Return the plan of a complete recomputation for these reasons."""
     technique = Technique("COMPLETE_RECOMPUTE", True, cost, issues)
     return RefreshPlan("COMPLETE_RECOMPUTE", [technique], list(sources))
+
+
+@dataclass(frozen=True)
+class ViewUpdate:
+    """What the refresh of a view reads of its update.
+
+    Attributes:
+        owner: Name of the pipeline.
+        update_id: Identifier of the update.
+        code: Hash of the user's code.
+        conf: Settings of the pipeline and the flow.
+        full_refresh: Whether the view is written even if nothing changed.
+        on_plan: Called once, with the technique that refreshes the view.
+        now: Returns the time in seconds since 1970, for `current_date()` and the like.
+        storage: Folder of the pipeline.
+    """
+
+    owner: str
+    update_id: str
+    code: str
+    conf: Mapping[str, str]
+    full_refresh: bool
+    on_plan: Callable[[RefreshPlan], None] = lambda _: None
+    now: Callable[[], float] = time.time
+    storage: Path | None = None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from lakeward.pipelines.incremental.refresh_plan import (
     MaintenanceType,
     RefreshPlan,
     Technique,
+    ViewUpdate,
     recompute,
 )
 from lakeward.pipelines.incremental.refresh_policy import require_incremental
@@ -254,12 +254,9 @@ def plan_refresh(
     query: DataFrame,
     dataset: Dataset,
     stored: StoredTable | None,
+    update: ViewUpdate,
     *,
-    code: str,
-    conf: Mapping[str, str],
-    full_refresh: bool,
-    has_observed_views: bool = False,
-    now: Callable[[], float] = time.time,
+    has_observed_views: bool,
 ) -> ViewRefresh:
     """Choose the technique for a view.
 
@@ -267,11 +264,8 @@ def plan_refresh(
         query: The view's query.
         dataset: The view.
         stored: Its table, None if it does not exist.
-        code: Hash of the user's code.
-        conf: Settings of the pipeline and the flow.
-        full_refresh: Whether the view has to be computed again.
+        update: The update that refreshes it.
         has_observed_views: Whether the query reads views with expectations.
-        now: Returns the time in seconds since 1970, for `current_date()` and the like.
 
     Returns:
         The planned refresh; a complete recomputation with the reason if planning fails.
@@ -281,8 +275,14 @@ def plan_refresh(
     """
     try:
         view = read_view_plan(query)
-        at = round(now() * 1_000_000)
-        return _plan(query, view, dataset, stored, code, conf, full_refresh, has_observed_views, at)
+        eligibility = check_eligibility(view, dataset.options)
+        if has_observed_views:
+            text = "The view reads a view with expectations, which are counted over all rows."
+            eligibility = Eligibility((*eligibility.issues, Issue("EXPECTATIONS_NOT_SUPPORTED", text)))
+        if not eligibility.is_eligible:
+            require_incremental(dataset, eligibility.issues, is_eligible=False)
+            return ViewRefresh(recompute(*eligibility.issues), None, query, view, eligibility, [])
+        return _plan_eligible(query, view, eligibility, dataset, stored, update)
     except PipelineError:
         raise
     except Exception as error:  # noqa: BLE001  # a view that cannot be planned can be recomputed
@@ -291,29 +291,19 @@ def plan_refresh(
         return ViewRefresh(recompute(issue), None, query)
 
 
-def _plan(  # as above
+def _plan_eligible(
     query: DataFrame,
     view: ViewPlan,
+    eligibility: Eligibility,
     dataset: Dataset,
     stored: StoredTable | None,
-    code: str,
-    conf: Mapping[str, str],
-    full_refresh: bool,
-    has_observed_views: bool,
-    now: int,
+    update: ViewUpdate,
 ) -> ViewRefresh:
-    eligibility = check_eligibility(view, dataset.options)
-    if has_observed_views:
-        text = "The view reads a view with expectations, which are counted over all rows."
-        eligibility = Eligibility((*eligibility.issues, Issue("EXPECTATIONS_NOT_SUPPORTED", text)))
-    policy = dataset.options.refresh_policy
-    if not eligibility.is_eligible:
-        require_incremental(dataset, eligibility.issues, is_eligible=False)
-        return ViewRefresh(recompute(*eligibility.issues), None, query, view, eligibility, [])
+    now = round(update.now() * 1_000_000)
     if eligibility.ordered:
         break_ties(query.sparkSession, eligibility.ordered)
         view = replace(view, identity=f"{view.identity} ordered {len(eligibility.ordered)}")
-    described = describe_view(query, view, dataset, code=code, conf=conf)
+    described = describe_view(query, view, dataset, code=update.code, conf=update.conf)
     sources = [Source(query.sparkSession, node) for node in view.sources]
     versions = [source.version() for source in sources]
     seen = with_sources(described, versions, time=now if view.is_temporal else None)
@@ -321,7 +311,7 @@ def _plan(  # as above
     if before is not None and (before.time is None) == view.is_temporal:
         before = None
     times = now, now if before is None or before.time is None else before.time
-    issue = _initial_issue(described, before, stored, full_refresh=full_refresh)
+    issue = _initial_issue(described, before, stored, full_refresh=update.full_refresh)
     if issue or before is None:
         changes = [ChangeSet("UNKNOWN", source.pinned(), total=source.size) for source in sources]
     else:
@@ -333,7 +323,7 @@ def _plan(  # as above
     refresh = ViewRefresh(RefreshPlan("NO_OP"), seen, pinned, view, eligibility, changes, times, size)
     issues = [issue] if issue else [change.issue for change in changes if change.issue]
     details = [_source_details(source, change) for source, change in zip(sources, changes, strict=True)]
-    if not issues and policy == "full":
+    if not issues and dataset.options.refresh_policy == "full":
         issues = [Issue("DATA_HAS_CHANGED", "The refresh policy is FULL.")]
     require_incremental(dataset, tuple(issues), is_eligible=True)
     if issues:
