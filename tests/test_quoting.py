@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.quoting import quote_identifier, quote_name, quote_string
-from lakeward.sql import tokenize, unquoted
+from lakeward.sql import tokenize, unquote_token
 
 TEXTS = st.text(alphabet="ab`'\"\\.\n é-", min_size=1, max_size=12)
 
@@ -14,16 +14,16 @@ TEXTS = st.text(alphabet="ab`'\"\\.\n é-", min_size=1, max_size=12)
 @given(TEXTS)
 def test_an_identifier_survives_quoting(name: str) -> None:
     (token,) = tokenize(quote_identifier(name)) or ()
-    assert unquoted(token.text) == name
+    assert unquote_token(token.text) == name
 
 
 @given(TEXTS)
 def test_a_string_survives_quoting(value: str) -> None:
     (token,) = tokenize(quote_string(value)) or ()
-    assert unquoted(token.text) == value
+    assert unquote_token(token.text) == value
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_a_name_survives_quoting(parts: list[str]) -> None:
     tokens = tokenize(quote_name(parts)) or ()
-    assert [unquoted(token.text) for token in tokens if token.text != "."] == parts
+    assert [unquote_token(token.text) for token in tokens if token.text != "."] == parts

@@ -13,7 +13,7 @@ from tests.autoloader import rules as autoloader_rules
 from tests.pipelines import rules as pipeline_rules
 from tests.workspace import client_routes
 
-from lakeward.bundle import load, summarised
+from lakeward.bundle import load, summarize_bundle
 from pages import (
     auto_loader_options,
     bundle,
@@ -50,7 +50,7 @@ def reference_bundle() -> str:
         "Made of `databricks.yml` and `resources/`, for the user `ann@example.com`.\n\n"
     )
     sections = [
-        _summary_section(summarised(load(ROOT, target, user="ann@example.com", environ={})))
+        _summary_section(summarize_bundle(load(ROOT, target, user="ann@example.com", environ={})))
         for target in ("dev", "prod")
     ]
     return head + "\n".join(sections)

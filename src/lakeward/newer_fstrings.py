@@ -21,7 +21,7 @@ from lakeward.python_grammar import (
     OPEN,
     Field,
     field_end,
-    filling,
+    line_filling,
     older_source,
     own_compile,
     parse_quietly,
@@ -59,7 +59,7 @@ def parse_newer(
         return None
     # From the end: what is put in moves the values behind it.
     for (string, index), field in reversed(list(zip(places, fields, strict=True))):
-        after, added = string.values[index + 1 : index + 2], filling(source, field)
+        after, added = string.values[index + 1 : index + 2], line_filling(source, field)
         if added:
             text = after[0]
             assert isinstance(text, ast.Constant)

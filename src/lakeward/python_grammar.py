@@ -57,7 +57,7 @@ def older_source(source: str, name: str = "_") -> str | None:
     """Return the source with f-strings that Python 3.11 can read; None without one of Python 3.12.
 
     Expressions that it cannot read are replaced by `name`. Lines stay, and outside of these f-strings the
-    columns, in bytes. `filling` returns what is behind a field that had line breaks.
+    columns, in bytes. `line_filling` returns what is behind a field that had line breaks.
 
     >>> older_source('''x = f"{d["a"]} {y}"''')
     'x = f"{_     } {y}"'
@@ -77,14 +77,14 @@ def older_source(source: str, name: str = "_") -> str | None:
             blank = re.sub(r"[^\n]", lambda found: " " * len(found[0].encode()), text)
             parts.append(name + (blank if blank.startswith("\n") else blank[1:]))
         elif "\n" in text:
-            parts.append(name + "}" + filling(source, field))
+            parts.append(name + "}" + line_filling(source, field))
             at += 1
         else:
             parts.append(name + " " * (len(text.encode()) - 1))
     return "".join((*parts, source[at:]))
 
 
-def filling(source: str, field: Field) -> str:
+def line_filling(source: str, field: Field) -> str:
     """Return the text that keeps lines and columns behind a field with line breaks in a one-line string.
 
     The line breaks go behind the brace, where a backslash continues the string.
@@ -124,9 +124,10 @@ def newer_python_hint(error: SyntaxError) -> str:
     if needed is None:
         return ""
     runtimes = " Databricks Runtime 16 and later have it." if needed == (3, 12) else ""
+    newer, own = format_version(needed), format_version(sys.version_info[:2])
     return (
-        f"This is syntax of Python {spelled(needed)}, and lakeward runs on Python "
-        f"{spelled(sys.version_info[:2])}.{runtimes} Run lakeward with Python {spelled(needed)} or later."
+        f"This is syntax of Python {newer}, and lakeward runs on Python {own}.{runtimes} "
+        f"Run lakeward with Python {newer} or later."
     )
 
 
@@ -139,7 +140,7 @@ def parse_quietly(source: str | bytes) -> ast.Module:
     return tree
 
 
-def spelled(version: Version) -> str:
+def format_version(version: Version) -> str:
     """Return `3.12` for `(3, 12)`."""
     return ".".join(map(str, version))
 

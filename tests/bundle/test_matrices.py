@@ -18,7 +18,7 @@ from lakeward.bundle import (
     ResourceKind,
     findings,
     load,
-    summarised,
+    summarize_bundle,
     summary_lines,
 )
 from lakeward.bundle.configuration.computed_values import current_user
@@ -153,7 +153,7 @@ def test_a_kind_is_valid_and_named_when_it_is_not_deployed(bundle_of: Make, kind
 
 @pytest.mark.parametrize("kind", RESOURCE_KINDS.values(), ids=lambda kind: kind.name)
 def test_a_kind_is_in_the_summary(bundle_of: Make, kind: ResourceKind) -> None:
-    summary = summarised(bundle_of(with_one(kind)))
+    summary = summarize_bundle(bundle_of(with_one(kind)))
     resource = summary["resources"][kind.name]["res"]
     expected = ".".join(f"{part}_value" for part in kind.full_name) or "name_value"
     assert (resource["name"], resource["deployed_locally"]) == (expected, kind.deployed)

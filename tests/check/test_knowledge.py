@@ -6,7 +6,7 @@ import pytest
 
 from lakeward.autoloader import OPTIONS, Option
 from lakeward.check.model import Kind, Place, Use, Verdict
-from lakeward.check.verdicts import judged
+from lakeward.check.verdicts import judge_use
 from lakeward.databricks_shims import NAMES, SERVED
 from lakeward.dbutils import FUNCTIONS as DBUTILS
 from lakeward.environments import STAND_INS
@@ -18,7 +18,7 @@ from tests.check.conftest import Look
 
 
 def verdict(kind: Kind, name: str, detail: str | None = None) -> Verdict | None:
-    found = judged(Use(kind, name, Place("f.py", 0, 1, 1), detail))
+    found = judge_use(Use(kind, name, Place("f.py", 0, 1, 1), detail))
     assert found is None or (found.cure.endswith((".", "!")) and found.cure.lstrip("`")[0].isalpha()), found
     return found.verdict if found else None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.databricks_shims import provided
+from lakeward.databricks_shims import provided_tables
 from lakeward.seeds import seed_hint
 from lakeward.session import INFORMATION_SCHEMA
 from tests.check.conftest import Look
@@ -129,7 +129,7 @@ def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
 
 
 def test_tables_that_every_workspace_has_need_no_seed(look: Look) -> None:
-    reads = "".join(f"spark.table('{name}')\n" for name in provided())
+    reads = "".join(f"spark.table('{name}')\n" for name in provided_tables())
     assert set(look(reads).verdicts().values()) == {"runs_with_lakeward"}
     assert look("spark.table('samples.nyctaxi.unknown')").tables() == ["table samples.nyctaxi.unknown"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakeward.cli.spark_errors import condensed, did_you_mean_table
+from lakeward.cli.spark_errors import condense_error, did_you_mean_table
 from lakeward.seeds import missing_table
 
 NOT_FOUND = (
@@ -46,7 +46,7 @@ JVM = (
     ],
 )
 def test_only_what_the_user_can_use_remains(text: str, expected: str) -> None:
-    assert condensed(text) == expected
+    assert condense_error(text) == expected
 
 
 def test_the_missing_name_has_its_parts() -> None:

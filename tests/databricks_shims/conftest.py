@@ -24,7 +24,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No stand-in in place; afterwards the plugin's are again."""
-    before = databricks_shims.installed()
+    before = databricks_shims.is_installed()
     databricks_shims.uninstall()
     monkeypatch.delenv("LAKEWARD_DISABLE", raising=False)
     yield

@@ -122,7 +122,7 @@ def test_nothing_is_installed_when_lakeward_is_off(
 ) -> None:
     monkeypatch.setenv("LAKEWARD_DISABLE", "1")
     databricks_shims.install()
-    assert not databricks_shims.installed()
+    assert not databricks_shims.is_installed()
 
 
 def test_a_suite_that_imports_spark_at_its_top_starts_no_jvm(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_uninstalling_is_silent_where_tests_left_a_mock_of_the_sdk(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "databricks.sdk", mock)
     databricks_shims.uninstall()
-    assert not databricks_shims.installed()
+    assert not databricks_shims.is_installed()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_run_has_the_runtimes_version_and_leaves_nothing_behind(
             assert os.environ[databricks_shims.VERSION] == "15.4"
         assert isinstance(importlib.import_module("pyspark.dbutils"), ModuleType)
     assert databricks_shims.VERSION not in os.environ
-    assert not databricks_shims.installed()
+    assert not databricks_shims.is_installed()
     assert databricks_shims.runtime_version("serverless").startswith("client.")
 
 
@@ -261,7 +261,7 @@ def test_a_failing_run_leaves_nothing_behind_either(nothing_installed: None, set
     with pytest.raises(NotebookExit):
         run()
     assert databricks_shims.VERSION not in os.environ
-    assert not databricks_shims.installed()
+    assert not databricks_shims.is_installed()
 
 
 def test_display_prints_tables_and_hands_over_to_a_notebook(

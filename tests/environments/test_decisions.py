@@ -20,7 +20,7 @@ from lakeward.environments.install_errors import install_error, is_about_version
 from lakeward.environments.installation import own
 from lakeward.environments.interpreters import Interpreter, choose, relax_bounds
 from lakeward.environments.model import Found, LeftOut, Lock, PythonWanted, Role, Wanted
-from lakeward.environments.pin_overrides import compatible, reconcile, unlocked
+from lakeward.environments.pin_overrides import compatible, reconcile, relax_lock
 from lakeward.environments.preparation import missing_plugins
 from lakeward.environments.provided_packages import STAND_INS
 from lakeward.environments.repository import has_tests, is_package, python_release, root_of
@@ -97,7 +97,7 @@ def test_versions_of_a_lock_hold_but_for_those_that_cannot() -> None:
     lock = Lock(
         "uv.lock", {"pandas": "1.5.3", "rich": "13.9.4", "pyspark": "3.5.0", "py4j": "0.10", "x": "1"}
     )
-    kept, relaxed = unlocked(lock, OWN)
+    kept, relaxed = relax_lock(lock, OWN)
     assert kept == {"rich": "13.9.4", "x": "1"}
     assert relaxed == ("pandas==1.5.3 (uv.lock) became pandas<3,>=2.2: lakeward needs that",)
 

@@ -69,7 +69,7 @@ def main(state: Path) -> None:
     from lakeward.session.daemon.acquisition import use_working_directory
 
     declared = {(patch.owner_name, patch.attribute, patch.layer) for patch in patching.list_patches()}
-    assert patching.installed() == [], "listing installs nothing"
+    assert patching.installed_patches() == [], "listing installs nothing"
     foreign = {n: m for n, m in sys.modules.copy().items() if n.split(".")[0] not in OWN and m is not None}
     # The owner is kept, so that its id is not given to another object.
     before = {(id(owner), attribute): (value, owner) for owner, _, attribute, value in places(foreign)}
@@ -91,7 +91,9 @@ def main(state: Path) -> None:
         }
         changed -= BY_PYSPARK
         changed |= {("sys", name) for name, entries in lists.items() if entries != getattr(sys, name)}
-        installed = {(patch.owner_name, patch.attribute, patch.layer) for patch in patching.installed()}
+        installed = {
+            (patch.owner_name, patch.attribute, patch.layer) for patch in patching.installed_patches()
+        }
     found = {"changed": changed, "declared": declared, "installed": installed}
     print(json.dumps({name: sorted(rows) for name, rows in found.items()}))
     spark.stop()

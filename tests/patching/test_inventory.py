@@ -59,7 +59,7 @@ def test_the_layers_of_every_attribute_are_the_same_in_any_order_of_installation
         assert patching.install(specs) == specs
         assert patching.install(specs) == []
         found: dict[tuple[str, str], list[str]] = {}
-        for patch in patching.installed():
+        for patch in patching.installed_patches():
             found.setdefault((patch.owner_name, patch.attribute), []).append(patch.layer)
     assert found == expected
 
@@ -67,7 +67,7 @@ def test_the_layers_of_every_attribute_are_the_same_in_any_order_of_installation
 def test_listing_imports_no_pyspark() -> None:
     program = (
         "import sys\nfrom lakeward import patching\n"
-        "assert patching.list_patches() and not patching.installed()\n"
+        "assert patching.list_patches() and not patching.installed_patches()\n"
         "print(*(name for name in ('pyspark', 'pyarrow', 'databricks.sdk') if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -66,7 +66,7 @@ def test_the_chain_does_not_depend_on_the_order_of_installation(names: tuple[str
     for name in names:
         wrap(name, ORDERS[name])
     assert Foreign().method() == "c(d(a(b(method))))"
-    assert [patch.layer for patch in patching.installed()] == ["b", "a", "d", "c"]
+    assert [patch.layer for patch in patching.installed_patches()] == ["b", "a", "d", "c"]
 
 
 @pytest.mark.parametrize("names", list(permutations(ORDERS)), ids="".join)
@@ -83,14 +83,14 @@ def test_layers_are_removed_one_by_one_in_any_order(names: tuple[str, ...]) -> N
             text = f"{each}({text})"
         assert Foreign().method() == text
     assert vars(Foreign)["method"] is entry
-    assert patching.installed() == []
+    assert patching.installed_patches() == []
 
 
 def test_a_layer_is_added_once() -> None:
     assert wrap("a")
     assert not wrap("a")
     assert Foreign().method() == "a(method)"
-    assert patching.installed() == [Patch(f"{__name__}.Foreign", "method", "a", "for a")]
+    assert patching.installed_patches() == [Patch(f"{__name__}.Foreign", "method", "a", "for a")]
 
 
 @pytest.mark.parametrize("attribute", ["made", "plain", "size", "method"])
@@ -154,14 +154,14 @@ def test_a_layer_that_fails_to_be_made_changes_nothing() -> None:
     with pytest.raises(ValueError, match="method"):
         patching.wrap(Foreign, "method", make, layer="bad", reason="test")
     assert vars(Foreign)["method"] is entry
-    assert patching.installed() == []
+    assert patching.installed_patches() == []
 
 
 def test_modules_are_owners_too() -> None:
     module = types.ModuleType("foreign.module")
     module.__dict__["work"] = len
     patching.wrap(module, "work", lambda _: max, layer="test", reason="because")
-    assert patching.installed() == [Patch("foreign.module", "work", "test", "because")]
+    assert patching.installed_patches() == [Patch("foreign.module", "work", "test", "because")]
     assert module.work([1, 2]) == 2
     patching.remove_all()
     assert module.work is len
@@ -170,7 +170,7 @@ def test_modules_are_owners_too() -> None:
 def test_a_class_written_in_c_is_rejected_and_not_listed() -> None:
     with pytest.raises(TypeError):
         patching.wrap(dict, "get", lambda _: None, layer="test", reason="test")
-    assert patching.installed() == []
+    assert patching.installed_patches() == []
 
 
 def test_original_of_an_unpatched_attribute_is_the_attribute() -> None:
@@ -193,7 +193,7 @@ def test_threads_that_wrap_and_remove_at_once_restore_the_original() -> None:
     for thread in threads:
         thread.join()
     assert vars(Foreign)["method"] is entry
-    assert patching.installed() == []
+    assert patching.installed_patches() == []
 
 
 def test_an_entry_of_a_list_is_added_once_and_removed_alone() -> None:
@@ -205,7 +205,7 @@ def test_an_entry_of_a_list_is_added_once_and_removed_alone() -> None:
         patching.insert_entry(module, "hooks", ours, layer="test", reason="because")
     hooks.append("later")
     assert hooks == [ours, "theirs", "later"]
-    assert patching.installed() == [Patch("foreign.module", "hooks", "test", "because")]
+    assert patching.installed_patches() == [Patch("foreign.module", "hooks", "test", "because")]
     patching.remove_entry(ours)
     assert module.hooks is hooks
     assert hooks == ["theirs", "later"]
@@ -221,7 +221,7 @@ def test_a_temporary_block_removes_its_own_layers_only() -> None:
         wrap("b")
         patching.wrap(one, "__code__", lambda _: (lambda: 2).__code__, layer="test", reason="a test")
         assert (one(), patching.original(one, "__code__")) == (2, before)
-        assert patching.installed()[-1].owner_name.endswith("one")
+        assert patching.installed_patches()[-1].owner_name.endswith("one")
     assert (one(), one.__code__) == (1, before)
     assert Foreign().method() == "a(method)"
 

@@ -110,7 +110,7 @@ from lakeward import patching
 from lakeward.session import install_builder_hook, install_connect_hook
 install_builder_hook(); install_connect_hook()
 assert all(dict(vars(owner)) == entries for owner, entries in before.items())
-assert sys.meta_path == path and patching.installed() == []
+assert sys.meta_path == path and patching.installed_patches() == []
 try:
     importlib.util.find_spec("databricks.connect")
 except ModuleNotFoundError:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lakeward.errors import ConfigurationError
 from lakeward.session import Settings, profile
-from lakeward.session.configuration.session_conf import base_conf, merged
+from lakeward.session.configuration.session_conf import base_conf, merge_conf
 
 
 def conf(tmp_path: Path, **changes: object) -> dict[str, str]:
@@ -56,7 +56,7 @@ def test_mounted_schemes_get_the_mapped_file_system_and_safe_commits(tmp_path: P
 )
 def test_the_users_settings_win(user: dict[str, str]) -> None:
     base = {"spark.master": "local[2]", "spark.sql.ansi.enabled": "true", "spark.ui.enabled": "false"}
-    assert merged(base, user) == {**base, **user}
+    assert merge_conf(base, user) == {**base, **user}
 
 
 def test_extensions_and_jars_of_the_user_are_added_to_ours() -> None:
@@ -65,16 +65,16 @@ def test_extensions_and_jars_of_the_user_are_added_to_ours() -> None:
         "spark.jars": "/a.jar",
     }
     user = {"spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,my.Ext", "spark.jars": "/b.jar"}
-    assert merged(base, user) == {
+    assert merge_conf(base, user) == {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension,my.Ext",
         "spark.jars": "/a.jar,/b.jar",
     }
 
 
 def test_deltas_package_is_not_resolved_a_second_time() -> None:
-    assert merged({}, {"spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0"}) == {}
+    assert merge_conf({}, {"spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0"}) == {}
     both = {"spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0,org.x:y:1"}
-    assert merged({}, both)["spark.jars.packages"] == "org.x:y:1"
+    assert merge_conf({}, both)["spark.jars.packages"] == "org.x:y:1"
 
 
 def test_a_folder_is_reported_as_hadoop_reads_it(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_patched_function_is_pickled_by_name_and_is_no_method_of_a_class(mappe
 
 
 def test_every_change_is_listed_with_its_reason(mapped: Path) -> None:
-    listed = {(p.owner_name, p.attribute) for p in patching.installed()}
+    listed = {(p.owner_name, p.attribute) for p in patching.installed_patches()}
     assert {
         ("os", "stat"),
         ("builtins", "open"),

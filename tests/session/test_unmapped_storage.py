@@ -12,7 +12,7 @@ import pytest
 from lakeward.autoloader.discovery.file_listing import open_storage
 from lakeward.dbutils import DBUtils
 from lakeward.errors import CloudFilesError
-from lakeward.session.configuration.session_conf import file_system_conf, has_connector, merged
+from lakeward.session.configuration.session_conf import file_system_conf, has_connector, merge_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,7 +98,7 @@ def test_a_mount_or_a_connector_takes_the_place_of_the_refusal(tmp_path: Path) -
     assert conf["spark.hadoop.fs.gs.impl"] == unmapped
     assert unmapped not in file_system_conf([], connector=True).values()
     users = {"spark.hadoop.fs.gs.impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"}
-    assert merged(conf, users)["spark.hadoop.fs.gs.impl"] == users["spark.hadoop.fs.gs.impl"]
+    assert merge_conf(conf, users)["spark.hadoop.fs.gs.impl"] == users["spark.hadoop.fs.gs.impl"]
 
 
 @pytest.mark.parametrize(

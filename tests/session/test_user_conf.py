@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from lakeward.session import DEFAULT_PROFILE, Settings, active_session
-from lakeward.session.configuration.session_conf import merged
+from lakeward.session.configuration.session_conf import merge_conf
 from lakeward.session.configuration.user_conf import (
     contradictions,
     from_submit_args,
+    late_settings_warning,
     usable_settings,
-    warning,
 )
 from lakeward.session.entry_points.session_builder_patch import settings_for, wants_connect
 
@@ -42,7 +42,7 @@ def test_other_packages_of_the_same_house_are_kept() -> None:
 
 
 def test_packages_do_not_bring_delta_along() -> None:
-    out = merged({}, {"spark.jars.packages": "org.x:y:1", "spark.jars.excludes": "org.x:z"})
+    out = merge_conf({}, {"spark.jars.packages": "org.x:y:1", "spark.jars.excludes": "org.x:z"})
     assert out["spark.jars.excludes"].split(",") == [
         "org.x:z",
         "io.delta:delta-spark*",
@@ -95,7 +95,9 @@ def test_only_what_a_session_cannot_change_contradicts_it() -> None:
     assert contradictions(harmless, running) == {}
     late = {"spark.master": "local[4]", "spark.sql.extensions": "my.Ext", "spark.jars.packages": "org.x:y:1"}
     assert contradictions(late, running).keys() == late.keys()
-    assert "spark.jars.packages=org.x:y:1 take no effect" in warning(contradictions(late, running))
+    assert "spark.jars.packages=org.x:y:1 take no effect" in late_settings_warning(
+        contradictions(late, running)
+    )
 
 
 def test_options_for_spark_submit_are_settings_like_others() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jvm.jars import JARS, located, pinned_jars
+from lakeward.session.jvm.jars import JARS, locate_jars, pinned_jars
 from lakeward.session.jvm.jvm_jar import jar_path
 from lakeward.session.spark_context import compiled_jar
 from tests.processes import outcome
@@ -90,7 +90,7 @@ def test_a_jar_that_it_lacks_or_that_was_cut_comes_as_without_it(
 ) -> None:
     other = maven.jar(b"other")
     (site / "lakeward_jars" / other.name).write_bytes(b"oth")
-    files = located([JARS[0], other], nowhere(tmp_path, maven.url))
+    files = locate_jars([JARS[0], other], nowhere(tmp_path, maven.url))
     assert files == [site / "lakeward_jars" / JARS[0].name, tmp_path / "cache" / "jars" / other.name]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jvm.jars import JARS, Jar, cache_dir, located, pinned_jars
+from lakeward.session.jvm.jars import JARS, Jar, cache_dir, locate_jars, pinned_jars
 from tests.setup.maven_server import Cut, Hang, Instead, MavenServer, Status
 
 CONTENT = bytes(range(256)) * 2000
@@ -52,8 +52,8 @@ def test_a_jar_is_fetched_once_and_then_taken_from_the_cache(
     maven: MavenServer, environ: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jar = maven.jar(CONTENT)
-    assert located([jar], environ) == [tmp_path / "cache" / "jars" / "thing-1.0.jar"]
-    assert located([jar], environ)[0].read_bytes() == CONTENT
+    assert locate_jars([jar], environ) == [tmp_path / "cache" / "jars" / "thing-1.0.jar"]
+    assert locate_jars([jar], environ)[0].read_bytes() == CONTENT
     assert len(maven.requests) == 1
     assert left_in(tmp_path / "cache" / "jars") == {"thing-1.0.jar"}
     output = capsys.readouterr()
@@ -65,9 +65,9 @@ def test_a_jar_that_was_cut_in_the_cache_is_fetched_again(
     maven: MavenServer, environ: dict[str, str]
 ) -> None:
     jar = maven.jar(CONTENT)
-    file = located([jar], environ)[0]
+    file = locate_jars([jar], environ)[0]
     file.write_bytes(CONTENT[:100])
-    assert located([jar], environ)[0].read_bytes() == CONTENT
+    assert locate_jars([jar], environ)[0].read_bytes() == CONTENT
 
 
 def test_a_connection_that_ends_early_is_taken_up_where_it_ended(
@@ -75,7 +75,7 @@ def test_a_connection_that_ends_early_is_taken_up_where_it_ended(
 ) -> None:
     jar = maven.jar(CONTENT)
     maven.faults = [Cut(1000), Cut(500)]
-    assert located([jar], environ)[0].read_bytes() == CONTENT
+    assert locate_jars([jar], environ)[0].read_bytes() == CONTENT
     assert [headers.get("Range") for _, headers in maven.requests] == [None, "bytes=1000-", "bytes=1500-"]
 
 
@@ -85,7 +85,7 @@ def test_a_repository_without_ranges_is_requested_the_whole_again(
     jar = maven.jar(CONTENT)
     maven.with_ranges = False
     maven.faults = [Cut(1000)]
-    assert located([jar], environ)[0].read_bytes() == CONTENT
+    assert locate_jars([jar], environ)[0].read_bytes() == CONTENT
     assert len(maven.requests) == 2
 
 
@@ -95,7 +95,7 @@ def test_a_connection_that_always_ends_early_is_an_error_and_leaves_no_jar(
     jar = maven.jar(CONTENT)
     maven.always = Cut(10)
     with pytest.raises(SetupError) as raised:
-        located([jar], environ)
+        locate_jars([jar], environ)
     assert raised.value.condition == "JARS_NOT_REACHABLE"
     assert "ended after 10 of" in str(raised.value)
     assert left_in(tmp_path / "cache" / "jars") == {"thing-1.0.jar.part"}
@@ -108,7 +108,7 @@ def test_other_bytes_than_the_jars_are_refused(
     jar = maven.jar(CONTENT)
     maven.always = Instead(wrong)
     with pytest.raises(SetupError) as raised:
-        located([jar], environ)
+        locate_jars([jar], environ)
     assert raised.value.condition == "JAR_CHECKSUM_MISMATCH"
     assert maven.url in str(raised.value) and "LAKEWARD_MAVEN_MIRROR" in str(raised.value)
     assert left_in(tmp_path / "cache" / "jars") == set()
@@ -122,7 +122,7 @@ def test_a_damaged_part_of_an_earlier_attempt_does_no_harm(
     part.parent.mkdir(parents=True)
     for damaged in (b"x" * 1000, b"x" * len(CONTENT), b"x" * (len(CONTENT) + 1)):
         part.write_bytes(damaged)
-        file = located([jar], environ)[0]
+        file = locate_jars([jar], environ)[0]
         assert file.read_bytes() == CONTENT
         file.unlink()
 
@@ -132,7 +132,7 @@ def test_a_jar_that_the_repository_lacks_names_its_address_and_who_named_the_rep
 ) -> None:
     jar = Jar("org.example", "other", "2.0", 10, "00")
     with pytest.raises(SetupError) as raised:
-        located([jar], environ)
+        locate_jars([jar], environ)
     assert raised.value.condition == "JAR_NOT_IN_REPOSITORY"
     assert f"{maven.url}/org/example/other/2.0/other-2.0.jar" in str(raised.value)
     assert "LAKEWARD_MAVEN_MIRROR" in raised.value.message
@@ -142,7 +142,7 @@ def test_a_jar_that_the_repository_lacks_names_its_address_and_who_named_the_rep
 def test_a_server_in_trouble_is_called_again(maven: MavenServer, environ: dict[str, str]) -> None:
     jar = maven.jar(CONTENT)
     maven.faults = [Status(503), Status(429)]
-    assert located([jar], environ)[0].read_bytes() == CONTENT
+    assert locate_jars([jar], environ)[0].read_bytes() == CONTENT
 
 
 def test_without_a_network_the_settings_that_help_are_named(
@@ -150,7 +150,7 @@ def test_without_a_network_the_settings_that_help_are_named(
 ) -> None:
     jar = maven.jar(CONTENT)
     with pytest.raises(SetupError) as raised:
-        located([jar], {**environ, "LAKEWARD_MAVEN_MIRROR": closed_address})
+        locate_jars([jar], {**environ, "LAKEWARD_MAVEN_MIRROR": closed_address})
     assert raised.value.condition == "JARS_NOT_REACHABLE"
     assert raised.value.exit_code == 2
     for word in (
@@ -169,11 +169,11 @@ def test_a_password_in_the_mirrors_address_is_sent_and_never_shown(
 ) -> None:
     jar = maven.jar(CONTENT)
     environ["LAKEWARD_MAVEN_MIRROR"] = maven.url.replace("://", "://me:s%40cret@")
-    located([jar], environ)
+    locate_jars([jar], environ)
     assert maven.requests[0][1]["Authorization"] == "Basic bWU6c0BjcmV0"
     maven.always = Status(403)
     with pytest.raises(SetupError) as raised:
-        located([maven.jar(CONTENT, "second")], environ)
+        locate_jars([maven.jar(CONTENT, "second")], environ)
     assert raised.value.condition == "JAR_REFUSED"
     shown = str(raised.value) + capsys.readouterr().err
     assert "cret" not in shown and "me:" not in shown
@@ -185,12 +185,12 @@ def test_the_proxy_of_the_machine_is_used_and_no_proxy_respected(
     jar = maven.jar(CONTENT)
     environ["LAKEWARD_MAVEN_MIRROR"] = "http://maven.invalid/maven2"
     monkeypatch.setenv("http_proxy", maven.url.removesuffix("/maven2"))
-    file = located([jar], environ)[0]
+    file = locate_jars([jar], environ)[0]
     assert maven.requests[0][0] == f"http://maven.invalid/maven2/{jar.path}"
     file.unlink()
     monkeypatch.setenv("no_proxy", "maven.invalid")
     with pytest.raises(SetupError, match="JARS_NOT_REACHABLE"):
-        located([jar], environ)
+        locate_jars([jar], environ)
 
 
 def test_a_certificate_that_is_not_trusted_names_the_setting_which_then_helps(
@@ -201,11 +201,11 @@ def test_a_certificate_that_is_not_trusted_names_the_setting_which_then_helps(
     maven.encrypt(certificate, key)
     environ["LAKEWARD_MAVEN_MIRROR"] = maven.url
     with pytest.raises(SetupError) as raised:
-        located([jar], environ)
+        locate_jars([jar], environ)
     assert raised.value.condition == "MAVEN_CERTIFICATE_NOT_TRUSTED"
     assert "SSL_CERT_FILE" in str(raised.value)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    assert located([jar], environ)[0].read_bytes() == CONTENT
+    assert locate_jars([jar], environ)[0].read_bytes() == CONTENT
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:
@@ -242,7 +242,7 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
 def test_processes_that_start_together_fetch_once(maven: MavenServer, environ: dict[str, str]) -> None:
     jars = [maven.jar(CONTENT + bytes([n]), f"jar{n}") for n in range(3)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: located(jars, environ), range(4)))
+        found = list(pool.map(lambda _: locate_jars(jars, environ), range(4)))
     assert all(files == found[0] for files in found)
     assert len(maven.requests) == 3
 
@@ -253,7 +253,7 @@ def test_a_killed_download_is_continued_by_the_next_process(
     jar = maven.jar(CONTENT)
     go = threading.Event()
     maven.faults = [Hang(100_000, go)]
-    code = f"from lakeward.session.jvm.jars import Jar, located; located([Jar(*{astuple(jar)!r})])"
+    code = f"from lakeward.session.jvm.jars import Jar, locate_jars; locate_jars([Jar(*{astuple(jar)!r})])"
     process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **environ})
     part = tmp_path / "cache" / "jars" / "thing-1.0.jar.part"
     try:
@@ -266,7 +266,7 @@ def test_a_killed_download_is_continued_by_the_next_process(
         go.set()
     have = part.stat().st_size
     assert 0 < have <= 100_000
-    assert located([jar], environ)[0].read_bytes() == CONTENT
+    assert locate_jars([jar], environ)[0].read_bytes() == CONTENT
     assert maven.requests[-1][1]["Range"] == f"bytes={have}-"
 
 
@@ -280,7 +280,7 @@ def test_a_full_disk_names_the_place_and_the_setting(
     disk = full_disk(64 * 1024)
     environ["LAKEWARD_CACHE"] = str(disk / "cache")
     with pytest.raises(SetupError) as raised:
-        located([maven.jar(CONTENT)], environ)
+        locate_jars([maven.jar(CONTENT)], environ)
     assert raised.value.condition == "CACHE_NO_SPACE"
     assert str(disk) in str(raised.value) and "LAKEWARD_CACHE" in str(raised.value)
 
@@ -292,19 +292,19 @@ def test_a_cache_that_cannot_be_written_names_the_place_and_the_setting(
     (tmp_path / "a file").write_text("")
     environ["LAKEWARD_CACHE"] = str(tmp_path / "a file" / "cache")
     with pytest.raises(SetupError, match=r"CACHE_NOT_WRITABLE.*LAKEWARD_CACHE"):
-        located([jar], environ)
+        locate_jars([jar], environ)
     kept = tmp_path / "kept" / "jars"
     kept.mkdir(parents=True)
     read_only(kept)
     environ["LAKEWARD_CACHE"] = str(tmp_path / "kept")
     with pytest.raises(SetupError, match=r"CACHE_NOT_WRITABLE.*LAKEWARD_CACHE"):
-        located([jar], environ)
+        locate_jars([jar], environ)
 
 
 def test_a_folder_of_jars_is_used_as_it_is_and_nothing_is_fetched(tmp_path: Path, maven: MavenServer) -> None:
     jar = maven.jar(CONTENT)
     (tmp_path / jar.name).write_bytes(b"my own build")
-    assert located([jar], {"LAKEWARD_JARS": str(tmp_path)}) == [tmp_path / jar.name]
+    assert locate_jars([jar], {"LAKEWARD_JARS": str(tmp_path)}) == [tmp_path / jar.name]
     assert maven.requests == []
 
 

@@ -43,7 +43,7 @@ def connect(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         opened.callback(connection.close)
         return connection
 
-    was_installed = databricks_shims.installed()
+    was_installed = databricks_shims.is_installed()
     databricks_shims.install()
     with use_connection(server.host, file), opened:
         yield connect

@@ -142,7 +142,7 @@ def in_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InWorkspa
 
 @pytest.fixture
 def shims() -> Iterator[None]:
-    was_installed = databricks_shims.installed()
+    was_installed = databricks_shims.is_installed()
     databricks_shims.install()
     yield
     if not was_installed:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.runtimes import UNASSIGNED, runtime_here, runtime_of
     from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
     from lakeward.bundle.summary import as_lines as summary_lines
-    from lakeward.bundle.summary import summarised
+    from lakeward.bundle.summary import summarize_bundle
     from lakeward.bundle.sync import synced_files
 
 __getattr__ = lazy_exports(__name__, __file__)
@@ -84,7 +84,7 @@ __all__ = [
     "runtime_of",
     "short_name",
     "stored_ids",
-    "summarised",
+    "summarize_bundle",
     "summary_lines",
     "synced_files",
     "targets_to_read",

@@ -51,7 +51,7 @@ def load(
     """
     root = root.resolve()
     tree = read_configuration(root)
-    return resolved(
+    return resolve_bundle(
         tree,
         root=root,
         target=target or environ.get("DATABRICKS_BUNDLE_TARGET") or None,
@@ -87,7 +87,7 @@ def _rename_environments(tree: Node) -> Node:
     return Node({**tree.children, "targets": tree.children["environments"]}, tree.position)
 
 
-def resolved(
+def resolve_bundle(
     tree: Node,
     *,
     root: Path,

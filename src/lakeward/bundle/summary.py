@@ -11,7 +11,7 @@ from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.schedules import CronError, timers_of
 
 
-def summarised(
+def summarize_bundle(
     bundle: Bundle,
     *,
     now: datetime | None = None,
@@ -53,7 +53,7 @@ def summarised(
 
 
 def as_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return what `summarised` gave as lines for people."""
+    """Return what `summarize_bundle` gave as lines for people."""
     lines = [
         f"Bundle  {summary['name']}",
         f"Target  {summary['target']}" + (f" ({summary['mode']})" if summary["mode"] else ""),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 
 from lakeward.check.model import Finding, Unread
-from lakeward.python_grammar import Version, spelled
+from lakeward.python_grammar import Version, format_version
 
 # The first runtime of each version.
 _PYTHONS: tuple[tuple[int, Version], ...] = ((16, (3, 12)), (15, (3, 11)), (13, (3, 10)))
@@ -35,10 +35,10 @@ def newer_grammar(unread: Iterable[Unread], profile: str) -> tuple[list[Finding]
         if each.is_scanned:
             # Its f-strings are compiled on this Python, too.
             continue
-        needed = spelled(each.python)
+        needed = format_version(each.python)
         cure = (
-            f"Run lakeward with Python {needed} or later, as runtime {profile} has; this is {spelled(here)}, "
-            "and the code of the file was not looked at."
+            f"Run lakeward with Python {needed} or later, as runtime {profile} has; this is "
+            f"{format_version(here)}, and the code of the file was not looked at."
         )
         advice.append(Finding("differs", f"Python {needed} syntax", each.place, cure))
     return advice, rest

@@ -21,7 +21,7 @@ from lakeward.check.python_versions import newer_grammar
 from lakeward.check.requirements import requirements_in
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
-from lakeward.check.verdicts import judged, knowledge_with, map_with
+from lakeward.check.verdicts import judge_use, knowledge_with, map_with
 from lakeward.environments import decoded_text
 from lakeward.errors import ConfigurationError, LakewardError
 
@@ -62,7 +62,7 @@ def check(
         unread += failures
     mounts = _mounts(path, unread, environ)
     knowledge = knowledge_with(mounts)
-    findings = [finding for use in uses if (finding := judged(use, knowledge)) is not None]
+    findings = [finding for use in uses if (finding := judge_use(use, knowledge)) is not None]
     findings += seeds_needed(uses, _seeds(path, unread))
     findings += files_needed(uses, map_with(mounts), _homes(path))
     texts = _declaring_texts(files)

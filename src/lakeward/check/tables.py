@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.words import SERVED
-from lakeward.databricks_shims import provided
+from lakeward.databricks_shims import provided_tables
 from lakeward.seeds import seed_hint
 from lakeward.session import INFORMATION_SCHEMA
 
@@ -28,7 +28,7 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str]) -> Iterator[Findin
     wild: list[tuple[str, ...]] = []
     reads: list[tuple[Use, tuple[str, ...]]] = []
     uses = list(uses)
-    given = {parts_of(name) for name in provided()}
+    given = {parts_of(name) for name in provided_tables()}
     for parts in [parts_of(use.name) for use in uses if use.kind == "creates"] + [
         parts_of(name) for name in known
     ]:

@@ -81,15 +81,15 @@ UNSTABLE_FUNCTIONS = frozenset(
 )
 
 
-def encoded(found: Iterable[tuple[str, str]]) -> str:
+def encode_obstacles(found: Iterable[tuple[str, str]]) -> str:
     """Return pairs of an obstacle's key and the word that was found as one text, each once."""
     return SEPARATOR.join(f"{key}:{word}" for key, word in dict.fromkeys(found))
 
 
-def decoded(text: str | None) -> list[tuple[Obstacle, str]]:
+def decode_obstacles(text: str | None) -> list[tuple[Obstacle, str]]:
     """Return the obstacles of a text, with the words that were found.
 
-    >>> [(obstacle.key, word) for obstacle, word in decoded(encoded([("limit", "LIMIT")]))]
+    >>> [(obstacle.key, word) for obstacle, word in decode_obstacles(encode_obstacles([("limit", "LIMIT")]))]
     [('limit', 'LIMIT')]
     """
     pairs = [each.partition(":") for each in (text or "").split(SEPARATOR) if each]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lakeward.cli.formatting import counted, plain
+from lakeward.cli.formatting import format_count, plain
 from lakeward.cli.local_workspace import deploy, destroy, run
 from lakeward.cli.options import bundle_options, local_option, output_option
 from lakeward.cli.workspace_client import is_for_this_machine, running_workspace
@@ -61,12 +61,12 @@ def summary(target: str | None, variables: dict[str, str], local: bool, output: 
     The ids are those of the resources that are deployed to this machine's workspace; `--local` chooses it
     whatever host the bundle names.
     """
-    from lakeward.bundle import summarised, summary_lines
+    from lakeward.bundle import summarize_bundle, summary_lines
 
     bundle = load_here(target, variables)
     is_local = local or is_for_this_machine(bundle)
     host, ids = _local_deployment(bundle) if is_local else (bundle.config["workspace"].get("host"), {})
-    summary = summarised(bundle, now=datetime.now(timezone.utc), host=host, deployed=ids)
+    summary = summarize_bundle(bundle, now=datetime.now(timezone.utc), host=host, deployed=ids)
     if output == "json":
         print(json.dumps(summary, ensure_ascii=False, indent=2))
     else:
@@ -108,5 +108,5 @@ def verdict(bundle: Bundle, problems: tuple[Finding, ...]) -> str:
     lines = [f"Bundle  {bundle.name}", f"Target  {bundle.target}{mode}"]
     lines += [f"User    {workspace['current_user']['userName']}", f"Path    {workspace['root_path']}", ""]
     counts = {word: sum(each.severity == word for each in problems) for word in ("error", "warning")}
-    found = [counted(number, word) for word, number in counts.items() if number]
+    found = [format_count(number, word) for word, number in counts.items() if number]
     return "\n".join([*lines, f"Found {' and '.join(found)}." if found else "Validation OK."])

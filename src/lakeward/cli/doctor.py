@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakeward.cli.formatting import counted, plain
+from lakeward.cli.formatting import format_count, plain
 from lakeward.cli.options import bundle_options, cold_option, verbose_option
 from lakeward.errors import UsageError
 
@@ -178,7 +178,7 @@ def lines(examination: Examination, applied: list[dict[str, Any]]) -> Iterator[s
         return
     safe = sum(bool(each.statements) for each in examination.diagnoses)
     place = subjects[0] if len(subjects) == 1 else f"{len(subjects)} tables and pipelines"
-    text = f"{counted(count, 'finding')} in {place}"
+    text = f"{format_count(count, 'finding')} in {place}"
     yield f"{text}; `--apply` fixes {safe} of them" if safe else text
 
 

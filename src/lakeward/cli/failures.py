@@ -62,9 +62,9 @@ def of(error: Exception) -> Failure:
         condition, next_step = DISK_ERRORS[error.errno]
         return Failure(f"[{condition}] {error.strerror}: {error.filename or 'the state folder'}.", next_step)
     if type(error).__module__.startswith("pyspark.errors"):
-        from lakeward.cli.spark_errors import condensed
+        from lakeward.cli.spark_errors import condense_error
 
-        return Failure(condensed(str(error)), f"The full traceback is in {crash_log(error)}")
+        return Failure(condense_error(str(error)), f"The full traceback is in {crash_log(error)}")
     return Failure(
         f"[INTERNAL_ERROR] {type(error).__name__}: {first_line(error)}",
         f"This is a fault of lakeward. The full traceback is in {crash_log(error)}",

@@ -20,7 +20,7 @@ def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
-def counted(number: int, unit: str) -> str:
+def format_count(number: int, unit: str) -> str:
     """`1 second`, `2,000 seconds`."""
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 

@@ -112,12 +112,12 @@ def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
         return
     if run.error is not None:
         streams.to_stderr(f"error: {run.error}\n")
-    streams.out.write(f"{run.state} in {run.seconds:.1f} s · {shortened(run.files)}\n")
+    streams.out.write(f"{run.state} in {run.seconds:.1f} s · {short_page_path(run.files)}\n")
     if run.exit_value is not None:
         streams.out.write(f"{redacted(run.exit_value)}\n")
 
 
-def shortened(files: Any) -> str:
+def short_page_path(files: Any) -> str:
     """Return the outcome's page, relative to the working folder where it is below it."""
     page = Path(files["html"])
     return str(page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lakeward.cli.formatting import STYLES, count, counted, duration, kind
+from lakeward.cli.formatting import STYLES, count, duration, format_count, kind
 from lakeward.cli.output_streams import Streams
 from lakeward.cli.stream_watch import batch_text
 from lakeward.dbutils import redacted
@@ -49,7 +49,7 @@ class Plain(Watcher):
             self._queued += 1
             return
         if self._queued:
-            self.say(f"{counted(self._queued, 'dataset')} QUEUED")
+            self.say(f"{format_count(self._queued, 'dataset')} QUEUED")
             self._queued = 0
         if line is not None:
             self.say(said(line, self.board))

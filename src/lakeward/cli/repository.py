@@ -46,10 +46,10 @@ def enter_environment(arguments: Sequence[str]) -> None:
     declared = any((each / name).is_file() for each in (folder, *folder.parents) for name in _FILES)
     if not (declared or required):
         return
-    from lakeward.environments import lacking, prepare
+    from lakeward.environments import missing_requirements, prepare
 
     try:
-        if not required and not lacking(folder):
+        if not required and not missing_requirements(folder):
             return
         environment = prepare(folder, say=_say, tests=False, added=added, excluded=excluded)
         environ = {**environment.environ(), _VARIABLE: str(environment.folder)}

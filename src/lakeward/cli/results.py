@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from lakeward.cli import table_format
-from lakeward.cli.formatting import counted, duration
+from lakeward.cli.formatting import duration, format_count
 from lakeward.dbutils import redacted, redactor
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def as_table(
         f"{line}\n"
         for line in table_format.render(columns, rows[:MOST_ROWS], width=width, colour=width is not None)
     )
-    seen = f"first {MOST_ROWS:,} rows" if more else counted(len(rows), "row")
+    seen = f"first {MOST_ROWS:,} rows" if more else format_count(len(rows), "row")
     out.write(f"({seen}, {duration(clock() - began)})\n")
     if more:
         out.write("There are more: add a LIMIT, or take them all with --format csv.\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lakeward.cli.formatting import counted
+from lakeward.cli.formatting import format_count
 from lakeward.cli.options import bundle_options, verbose_option
 from lakeward.errors import UsageError
 
@@ -54,7 +54,7 @@ def seed(
         with startup_spinner(streams):
             spark = session(settings)
         rows = seed_files(spark, table, rows_of, schema_of)
-        streams.out.write(f"{table}: {counted(rows, 'row')} from {rows_of}\n")
+        streams.out.write(f"{table}: {format_count(rows, 'row')} from {rows_of}\n")
         streams.out.flush()
     return 0
 
@@ -75,7 +75,7 @@ def pull(name: str, limit: int, to: Path | None, warehouse: str | None, profile:
     rows = seeds.pull(
         seeds.client(profile), table, limit=limit, to=file, warehouse=warehouse, sleep=time.sleep
     )
-    click.echo(f"{file}: {counted(rows, 'row')} of {table}")
+    click.echo(f"{file}: {format_count(rows, 'row')} of {table}")
     click.echo(
         f'  → lakeward seed {table} --from {file}, or "{table}" = "{file}" '
         "under [tool.lakeward.seeds] in pyproject.toml",

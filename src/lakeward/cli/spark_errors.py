@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
 from lakeward.seeds import missing_table, seed_hint
-from lakeward.session import condensed as without_plan_and_stack
+from lakeward.session import condense_error as without_plan_and_stack
 from lakeward.session import is_lost, jvm_lost, message_of, schema_hint
 from lakeward.suggestions import close_matches
 
@@ -33,10 +33,10 @@ def error_message(error: BaseException, spark: SparkSession) -> str | None:
     if is_lost(error):
         return str(jvm_lost())
     if isinstance(error, Py4JJavaError):
-        return condensed(message_of(error))
+        return condense_error(message_of(error))
     if not isinstance(error, PySparkException):
         return None
-    text = condensed(message_of(error))
+    text = condense_error(message_of(error))
     name = missing_table(text)
     if name:
         return f"{text}{similar_tables(name, spark)}"
@@ -44,7 +44,7 @@ def error_message(error: BaseException, spark: SparkSession) -> str | None:
     return text if hint is None else f"{text}\n  → {hint}"
 
 
-def condensed(text: str) -> str:
+def condense_error(text: str) -> str:
     """Return the text in short, and without the advice that a suggestion replaces."""
     text = without_plan_and_stack(text)
     return ADVICE.sub(" ", text).strip() if text.startswith(tuple(f"[{c}" for c in MISSING)) else text

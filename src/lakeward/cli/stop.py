@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lakeward.cli.formatting import counted
+from lakeward.cli.formatting import format_count
 
 
 @click.command()
@@ -17,19 +17,19 @@ def stop() -> int:
 
     stopped = stop_daemons()
     for jvm in stopped:
-        click.echo(f"stopped the JVM {jvm.pid}, which had been there for {lasting(jvm.seconds)}")
+        click.echo(f"stopped the JVM {jvm.pid}, which had been there for {format_duration(jvm.seconds)}")
     if not stopped:
         click.echo("no project of this user has a JVM")
     return 0
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration as text for people.
 
-    >>> lasting(59), lasting(61), lasting(7200)
+    >>> format_duration(59), format_duration(61), format_duration(7200)
     ('59 seconds', '1 minute', '2 hours')
     """
     for size, unit in ((3600, "hour"), (60, "minute")):
         if seconds >= size:
-            return counted(int(seconds // size), unit)
-    return counted(int(seconds), "second")
+            return format_count(int(seconds // size), unit)
+    return format_count(int(seconds), "second")

@@ -91,7 +91,7 @@ def table(datasets: Sequence[DatasetResult], width: int) -> Table:
     On a narrow terminal some columns are left out, then names are cut; numbers never are.
     """
     rows = [cells(dataset) for dataset in datasets]
-    columns = fitting(rows, width)
+    columns = fit_columns(rows, width)
     shown = Table(box=None, pad_edge=False, header_style="dim", padding=(0, GAP, 0, 0))
     for name in columns:
         full = max(len(name), *(row[name].cell_len for row in rows))
@@ -108,7 +108,7 @@ def table(datasets: Sequence[DatasetResult], width: int) -> Table:
     return shown
 
 
-def fitting(rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
+def fit_columns(rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
     """Return the columns that there is room for, names being cut to a dozen cells if need be."""
     columns = list(rows[0])
     for dispensable in ("kind", "seconds", "passed", "dropped", "state"):

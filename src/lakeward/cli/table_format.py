@@ -37,7 +37,7 @@ def render(
         max([cell_len(name), *(cell_len(row[position]) for row in cells)])
         for position, name in enumerate(names)
     ]
-    widths = fitted(full, width)
+    widths = fit_widths(full, width)
     if widths is None:
         yield from vertical(names, rows, cells, width or 0, colour)
         return
@@ -54,7 +54,7 @@ def render(
         yield GAP.join(line).rstrip()
 
 
-def fitted(full: list[int], width: int | None) -> list[int] | None:
+def fit_widths(full: list[int], width: int | None) -> list[int] | None:
     """Widths that fit: the widest columns give way first, none below eight; None when that is not enough."""
     if width is None:
         return full

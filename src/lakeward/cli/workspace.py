@@ -85,7 +85,7 @@ def workspace(
     return 0
 
 
-def shortened(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return a text of at most 200 characters."""
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
@@ -95,7 +95,7 @@ def start_lines(starts: Sequence[ScheduledStart], with_schedules: bool) -> Itera
     for start in starts:
         at = f", next {start.at:%Y-%m-%d %H:%M %Z}" if start.at and not start.paused else ""
         # Names are of clients: a sequence of control characters would act on the terminal.
-        job, when = (shortened(plain(text, keep="")) for text in (start.job, start.when))
+        job, when = (shorten_text(plain(text, keep="")) for text in (start.job, start.when))
         yield f"  starts     {job}: {when}{', paused' if start.paused else at}"
     if not with_schedules and any(not start.paused for start in starts):
         yield "             not by itself here: --with-schedules lets it."

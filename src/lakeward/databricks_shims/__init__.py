@@ -8,10 +8,10 @@ nothing; modules that need py4j are imported on first use.
 
 from __future__ import annotations
 
-from lakeward.databricks_shims.configuring import configure, provided
+from lakeward.databricks_shims.configuring import configure, provided_tables
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.display import display, displayHTML, shown_by
-from lakeward.databricks_shims.installing import install, installed, uninstall
+from lakeward.databricks_shims.installing import install, is_installed, uninstall
 from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, in_shell
 from lakeward.databricks_shims.modules import SERVED
 from lakeward.databricks_shims.names import NAMES, free_names, main_names
@@ -30,9 +30,9 @@ __all__ = [
     "free_names",
     "in_shell",
     "install",
-    "installed",
+    "is_installed",
     "main_names",
-    "provided",
+    "provided_tables",
     "running",
     "runtime_version",
     "shown_by",

@@ -17,7 +17,7 @@ TABLES = Path(__file__).with_name("tables")
 """Definitions of tables, `<catalog>/<schema>/<table>`: queries (.sql), and columns of empty ones (.ddl)."""
 
 
-def provided() -> list[str]:
+def provided_tables() -> list[str]:
     """Return the full names of the tables that are created on first use."""
     files = TABLES.glob("*/*/*")
     return sorted(f"{file.parts[-3]}.{file.parts[-2]}.{file.stem}" for file in files)

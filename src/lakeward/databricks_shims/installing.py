@@ -165,6 +165,6 @@ def uninstall() -> None:
                     restore(sys.modules[name])
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Return whether the shims are installed."""
     return bool(_finders)

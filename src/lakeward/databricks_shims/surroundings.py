@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lakeward.databricks_shims.defaults import release
-from lakeward.databricks_shims.installing import install, installed, serving, uninstall
+from lakeward.databricks_shims.installing import install, is_installed, serving, uninstall
 from lakeward.databricks_shims.ipython import REPLACED
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ def running(given: Environment | None = None) -> Iterator[None]:
     from lakeward.dbutils import environment, using
 
     given = given or environment()
-    mine = not installed()
+    mine = not is_installed()
     install()
     before = os.environ.get(VERSION)
-    if installed():
+    if is_installed():
         os.environ[VERSION] = runtime_version(given.settings().profile)
     try:
         with using(given), serving(REPLACED):

@@ -16,7 +16,7 @@ from lakeward.dbutils.fs import FileInfo
 from lakeward.dbutils.mounts import mount_links
 from lakeward.dbutils.redaction import redacted, redacting, redactor, spark_conf_with_secrets, with_secrets
 from lakeward.dbutils.redactors import REDACTED, Redactor, StreamRedactor
-from lakeward.dbutils.secret_encryption import decrypted, encrypted
+from lakeward.dbutils.secret_encryption import decrypt, encrypt
 from lakeward.dbutils.secret_files import FileSecrets
 from lakeward.dbutils.secret_stores import (
     EnvironmentSecrets,
@@ -53,8 +53,8 @@ __all__ = [
     "StreamRedactor",
     "TaskValues",
     "dbutils",
-    "decrypted",
-    "encrypted",
+    "decrypt",
+    "encrypt",
     "environment",
     "hear_secrets",
     "install",

@@ -79,6 +79,6 @@ class NotebookExit(BaseException):
         self.value = value
 
 
-def refused(what: str, why: str, next_step: str | None = None) -> DbutilsError:
+def unsupported_function(what: str, why: str, next_step: str | None = None) -> DbutilsError:
     """Return the error of a function that is not supported locally."""
     return DbutilsError("NOT_SUPPORTED", f"`{what}` is not served here: {why}", next_step=next_step)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from lakeward.dbutils import files, mounts
-from lakeward.dbutils.failures import ExecutionError, refused
+from lakeward.dbutils.failures import ExecutionError, unsupported_function
 from lakeward.dbutils.files import is_removable
 from lakeward.dbutils.locations import Location, locate
 from lakeward.dbutils.mounts import MountInfo
@@ -163,7 +163,7 @@ class FileSystem(Utility):
 
     def mounts(self) -> list[MountInfo]:
         """Return the mount points of the platform, of the settings, and those created by `mount`."""
-        return mounts.mounted(self._environment().settings())
+        return mounts.list_mounts(self._environment().settings())
 
     def refreshMounts(self) -> bool:
         """Do nothing: every process reads the mounts from the same folder."""
@@ -223,4 +223,6 @@ def _info(place: Location, name: str) -> FileInfo:
 
 
 def _no_cache(function: str) -> Exception:
-    return refused(f"dbutils.fs.{function}", "DBFS caching has no successor.", "Use df.cache() instead.")
+    return unsupported_function(
+        f"dbutils.fs.{function}", "DBFS caching has no successor.", "Use df.cache() instead."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
-from lakeward.dbutils.failures import refused
+from lakeward.dbutils.failures import unsupported_function
 from lakeward.dbutils.utility import Utility
 
 
@@ -42,7 +42,7 @@ class Data(Utility):
         if not hasattr(df, "summary"):
             df = df.to_spark() if hasattr(df, "to_spark") else session().createDataFrame(df)
         if df.isStreaming:
-            raise refused("dbutils.data.summarize", "streaming frames have no end to summarise.")
+            raise unsupported_function("dbutils.data.summarize", "streaming frames have no end to summarise.")
         measures = ["count", "mean", "stddev", "min", "25%", "50%", "75%", "max"]
         if precise:
             measures.append("count_distinct")
@@ -72,7 +72,7 @@ class Credentials(Utility):
 
     @staticmethod
     def _refused(function: str) -> Exception:
-        return refused(
+        return unsupported_function(
             f"dbutils.credentials.{function}",
             "there is no cloud account behind a local run.",
             "Map the paths it is for to local folders (--mount s3://bucket=FOLDER).",

@@ -43,7 +43,7 @@ def normalize_mount_point(mount_point: str) -> str:
     return clean
 
 
-def mounted(settings: Settings) -> list[MountInfo]:
+def list_mounts(settings: Settings) -> list[MountInfo]:
     """Return all mount points: the platform's, those of the settings, and created ones."""
     given = [
         MountInfo(prefix.removeprefix("dbfs:"), Path(folder).as_uri(), "")
@@ -66,7 +66,7 @@ def mount(settings: Settings, paths: PathMap, source: str, mount_point: str, enc
     """
     point = normalize_mount_point(mount_point)
     place = settings.dbfs / point.lstrip("/")
-    if any(each.mountPoint == point for each in mounted(settings)):
+    if any(each.mountPoint == point for each in list_mounts(settings)):
         raise ExecutionError(
             _CALL + "mount", _ARGUMENT, f"requirement failed: Directory already mounted: {point}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lakeward.dbutils.context import EntryPoint, JavaContext
-from lakeward.dbutils.failures import NotebookExit, refused
+from lakeward.dbutils.failures import NotebookExit, unsupported_function
 from lakeward.dbutils.utility import Utility, also_named
 
 
@@ -35,7 +35,7 @@ class Notebook(Utility):
         """
         run = self._environment().run_notebook
         if run is None:
-            raise refused(
+            raise unsupported_function(
                 "dbutils.notebook.run",
                 f"'{path}' was requested, but no notebook runs in this process.",
                 "Start the calling notebook with `lakeward notebook PATH`.",

@@ -88,12 +88,12 @@ def _made() -> bytes:
 _MARK = b"lakeward-secret-1\n"
 
 
-def encrypted(value: bytes) -> bytes:
+def encrypt(value: bytes) -> bytes:
     """Return the encrypted form of a secret."""
     return _MARK + _cipher().encrypt(value)
 
 
-def decrypted(stored: bytes, what: str) -> bytes:
+def decrypt(stored: bytes, what: str) -> bytes:
     """Return the secret of an encrypted file; a file without our prefix was written by hand and is the
     secret.
 

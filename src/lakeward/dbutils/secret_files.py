@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lakeward.atomic_files import atomic_write, read_regular
-from lakeward.dbutils.secret_encryption import decrypted, encrypted, refuse_exposed
+from lakeward.dbutils.secret_encryption import decrypt, encrypt, refuse_exposed
 from lakeward.errors import ConfigurationError
 from lakeward.private_folders import private_folder
 
 _ALLOWED_NAME = re.compile(r"[A-Za-z0-9_@.-]{1,128}")
 
 
-def checked(name: str, what: str) -> str:
+def check_name(name: str, what: str) -> str:
     """Return the name of a scope or key. Raises ValueError for a name that Databricks refuses (BN-5.2)."""
     if not _ALLOWED_NAME.fullmatch(name) or name in (".", ".."):
         raise ValueError(
@@ -58,13 +58,13 @@ class FileSecrets:
         file = self._file(scope, key)
         try:
             refuse_exposed(file, "SECRET_FILE_EXPOSED", f"the secret {scope}/{key}")
-            return decrypted(read_regular(file), f"{scope}/{key}")
+            return decrypt(read_regular(file), f"{scope}/{key}")
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def put(self, scope: str, key: str, value: bytes) -> None:
         """Store a secret atomically."""
-        self._write(self._file(scope, key), encrypted(value))
+        self._write(self._file(scope, key), encrypt(value))
 
     def changed_at(self, scope: str, key: str) -> int:
         """Return when the secret was last written, in milliseconds since 1970; 0 if it does not exist."""
@@ -133,10 +133,10 @@ class FileSecrets:
         atomic_write(file, data, mode=0o600)
 
     def _scope(self, scope: str) -> Path:
-        return self.folder / checked(scope, "scope").lower()
+        return self.folder / check_name(scope, "scope").lower()
 
     def _file(self, scope: str, key: str) -> Path:
-        checked(key, "key")
+        check_name(key, "key")
         return self._scope(scope) / (_DOT + key[1:] if key.startswith(".") else key)
 
 

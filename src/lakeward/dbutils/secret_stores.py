@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from lakeward.dbutils.secret_files import FileSecrets, checked, variable_of
+from lakeward.dbutils.secret_files import FileSecrets, check_name, variable_of
 from lakeward.errors import LakewardError
 from lakeward.session import Settings
 
@@ -82,11 +82,11 @@ class Stores:
         return sorted({scope for store in self._stores for scope in store.scopes()})
 
     def keys(self, scope: str) -> list[str]:
-        checked(scope, "scope")
+        check_name(scope, "scope")
         return sorted({key for store in self._stores for key in store.keys(scope)})
 
     def get(self, scope: str, key: str) -> bytes | None:
-        checked(scope, "scope"), checked(key, "key")
+        check_name(scope, "scope"), check_name(key, "key")
         found = (store.get(scope, key) for store in self._stores)
         value = next((each for each in found if each is not None), None)
         if value is not None:

@@ -17,7 +17,7 @@ from lakeward.lazy_imports import lazy_exports
 if TYPE_CHECKING:
     from lakeward.environments.activation import activate, active, forget_replaced, importable
     from lakeward.environments.declared import read_lines
-    from lakeward.environments.installed import lacking
+    from lakeward.environments.installed import missing_requirements
     from lakeward.environments.layers import Layer, Layers
     from lakeward.environments.preparation import Environment, NoTests, prepare
     from lakeward.environments.provided_packages import STAND_INS
@@ -41,7 +41,7 @@ __all__ = [
     "decoded_text",
     "forget_replaced",
     "importable",
-    "lacking",
+    "missing_requirements",
     "pinned_by",
     "prepare",
     "read_lines",

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from lakeward.environments.installation import Own
 from lakeward.environments.interpreters import Interpreter
 from lakeward.environments.model import Found, LeftOut, Role, Wanted
-from lakeward.environments.pin_overrides import reconcile, unlocked
+from lakeward.environments.pin_overrides import reconcile, relax_lock
 from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
 from lakeward.environments.repository import is_package, package_digest
 
@@ -57,7 +57,7 @@ def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
     own = replace(own, requires=(*own.requires, _PYTEST))
     reconciled = reconcile(found.wanted, own.requires)
     constraints = reconcile(found.constraints, own.requires)
-    versions, relaxed = unlocked(found.lock, own.requires) if found.lock else ({}, ())
+    versions, relaxed = relax_lock(found.lock, own.requires) if found.lock else ({}, ())
     # An installer takes constraints on plain names alone.
     stated = [each for each in constraints.wanted if each.requirement and str(each.requirement.specifier)]
     attempts = tuple(
@@ -68,7 +68,7 @@ def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
             tuple(each.text for each in stated),
             tuple(f"{name}=={version}" for name, version in versions.items()),
             found.lock.origin if found.lock else "",
-            tuple(enforced(own, reconciled.wanted)),
+            tuple(find_overrides(own, reconciled.wanted)),
         )
     )
     overrides = (*_overrides(own), *(f"{name} ; sys_platform == 'never'" for name in found.excluded))
@@ -168,7 +168,7 @@ def _overrides(own: Own) -> Iterator[str]:
             yield f"{name} ; sys_platform == 'never'"
 
 
-def enforced(own: Own, wanted: Iterable[Wanted]) -> Iterator[str]:
+def find_overrides(own: Own, wanted: Iterable[Wanted]) -> Iterator[str]:
     """Overrides for a conflict between packages of packages: what is requested directly wins.
 
     The repository's own pins replace what other packages ask of the same package; so do lakeward's needs,

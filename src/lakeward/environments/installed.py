@@ -17,7 +17,7 @@ from lakeward.environments.repository import root_of
 from lakeward.environments.sources import read_all
 
 
-def lacking(folder: Path) -> tuple[str, ...]:
+def missing_requirements(folder: Path) -> tuple[str, ...]:
     """Return the runtime requirements of the repository around `folder` that this environment lacks.
 
     Packages that lakeward replaces and pins that it relaxes count as installed. In a checkout of lakeward the

@@ -26,7 +26,7 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.build_plan import enforced
+from lakeward.environments.build_plan import find_overrides
 from lakeward.environments.building import FIRST_PYARROW_WITHOUT_NUMPY_1
 from lakeward.environments.declared import read_lines
 from lakeward.environments.environment_cache import EnvironmentCache
@@ -201,7 +201,7 @@ class Layers:
             ):
                 lines = self._compiled(request, (*request.lines, _PYARROW_FOR_NUMPY_1), folder, installer)
         except LakewardError as error:
-            raise named(error, request) from None
+            raise name_requester(error, request) from None
         return lines
 
     def _compiled(
@@ -217,7 +217,7 @@ class Layers:
         for overrides, note in (
             (request.overrides, ""),
             (
-                (*request.overrides, *enforced(request.own, request.wanted)),
+                (*request.overrides, *find_overrides(request.own, request.wanted)),
                 "versions requested directly replace what other packages require",
             ),
             (request.keeping_installed, "packages that are installed already are kept in their version"),
@@ -273,7 +273,7 @@ class Layers:
                 try:
                     installer.install(folder, install, "--no-deps")
                 except LakewardError as error:
-                    raise named(error, request) from None
+                    raise name_requester(error, request) from None
             _chain(_site(folder))
             require_imports(Layer(folder, _site(folder)), lacking, request.origin)
         except BaseException:
@@ -281,7 +281,7 @@ class Layers:
             raise
 
 
-def named(error: LakewardError, request: _Request) -> LakewardError:
+def name_requester(error: LakewardError, request: _Request) -> LakewardError:
     """Return `error` with the place that requested the packages in front, and the packages by name."""
     requested = ", ".join(each.text for each in request.wanted) or "nothing"
     return type(error)(

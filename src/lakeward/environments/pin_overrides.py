@@ -69,7 +69,7 @@ def _newer_part(each: Wanted, relaxed: list[str]) -> Wanted:
     return _without_version(each, requested)
 
 
-def unlocked(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tuple[str, ...]]:
+def relax_lock(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the versions of a lock that may hold, and the sentences on those of them that may not."""
     needs = _by_name(own)
     kept: dict[str, str] = {}

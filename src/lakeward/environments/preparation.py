@@ -24,7 +24,7 @@ from lakeward.environments.model import Found, LeftOut, Role, Wanted
 from lakeward.environments.repository import has_tests, pytest_settings, python_release, root_of
 from lakeward.environments.runtime import Pinned, pinned_runtime
 from lakeward.environments.sources import read_all
-from lakeward.environments.sources.reading import wanted
+from lakeward.environments.sources.reading import read_requirements
 from lakeward.environments.uv_program import Installer, python_of, uv_program
 from lakeward.errors import UsageError
 from lakeward.session import cache_dir, project_table
@@ -114,7 +114,7 @@ def prepare(
     found = read_all(root)
     plugins = missing_plugins(pytest_settings(root), arguments, found.wanted)
     found += Found(plugins)
-    found = _without(found + wanted(added, "--with", Role.RUN, root), excluded)
+    found = _without(found + read_requirements(added, "--with", Role.RUN, root), excluded)
     installation = own()
     uv = uv_program(environ)
     bounds, relaxed = relax_bounds(found.python, installation.python)

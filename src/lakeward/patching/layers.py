@@ -194,7 +194,7 @@ def remove_entry(item: object) -> None:
             entry.entries[:] = [each for each in entry.entries if each is not item]
 
 
-def installed() -> list[Patch]:
+def installed_patches() -> list[Patch]:
     """Return all list entries and layers in force; the layers of an attribute from the innermost outwards."""
     with _lock:
         found = [entry.patch for entry in _entries]

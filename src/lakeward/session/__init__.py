@@ -83,7 +83,13 @@ if TYPE_CHECKING:
         refused_statement,
     )
     from lakeward.session.settings import Settings
-    from lakeward.session.spark_errors import condensed, condition_of, full_text, is_disk_full, message_of
+    from lakeward.session.spark_errors import (
+        condense_error,
+        condition_of,
+        full_text,
+        is_disk_full,
+        message_of,
+    )
     from lakeward.session.tables.catalogs import (
         SchemaOnlyTables,
         ensure_catalog,

@@ -109,7 +109,7 @@ def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
     temporary = private_temporary_folder()
     if temporary is not None:
         base["spark.local.dir"] = str(temporary)
-    conf = confs.merged(base, users)
+    conf = confs.merge_conf(base, users)
     if re.fullmatch(r"local(\[.*\])?", conf["spark.master"]):
         # Other users can reach Spark's ports on loopback. A local master creates a secret for them.
         conf.setdefault("spark.authenticate", "true")

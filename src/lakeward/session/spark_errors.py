@@ -19,14 +19,14 @@ _WRAPPER = re.compile(r"\[TASK_WRITE_FAILED\]|Exception thrown in awaitResult")
 _FULL = "No space left on device"
 
 
-def condensed(text: str) -> str:
+def condense_error(text: str) -> str:
     """Return the text before the stack and the plan, with the last cause of the stack.
 
-    >>> condensed("[X] no `a`. SQLSTATE: 42703; line 1 pos 7;\\n'Project ['a]\\n+- OneRowRelation")
+    >>> condense_error("[X] no `a`. SQLSTATE: 42703; line 1 pos 7;\\n'Project ['a]\\n+- OneRowRelation")
     '[X] no `a`. SQLSTATE: 42703; line 1 pos 7'
-    >>> condensed("x.AnError: a\\n\\tat x.y(Z.java:1)\\nCaused by: x.AnError: b\\n\\tat x.y(Z.java:2)")
+    >>> condense_error("x.AnError: a\\n\\tat x.y(Z.java:1)\\nCaused by: x.AnError: b\\n\\tat x.y(Z.java:2)")
     'a Cause: b'
-    >>> condensed("[X] near 'c'\\n== SQL ==\\n\\n  \\nselect c")
+    >>> condense_error("[X] near 'c'\\n== SQL ==\\n\\n  \\nselect c")
     "[X] near 'c'\\n== SQL ==\\nselect c"
     """
     causes = [_EXCEPTION_NAME.sub("", cause) for cause in _CAUSE.findall(text)]
@@ -45,9 +45,9 @@ def message_of(error: BaseException) -> str:
     java = getattr(error, "java_exception", None)
     if java is not None:
         chain = _cause_texts(java)
-        text = condensed(next((each for each in reversed(chain) if ": [" in each), chain[0]))
+        text = condense_error(next((each for each in reversed(chain) if ": [" in each), chain[0]))
     else:
-        text = condensed(str(error))
+        text = condense_error(str(error))
         chain = _cause_texts(getattr(error, "_origin", None)) if _WRAPPER.search(text) else []
     reason = _main_line(chain[-1]) if chain else ""
     return text if reason in text else f"{text} Cause: {reason}"
@@ -64,7 +64,7 @@ def _cause_texts(java: Any) -> list[str]:
 
 def _main_line(message: str) -> str:
     """Return the first line; for a Python traceback the last one."""
-    lines = [line for line in condensed(message).splitlines() if line.strip()]
+    lines = [line for line in condense_error(message).splitlines() if line.strip()]
     if not lines:
         return ""
     return lines[-1] if "Traceback (most recent call last)" in message else lines[0]

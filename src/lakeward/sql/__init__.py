@@ -57,7 +57,7 @@ from lakeward.sql.token_cursor import (
     spans,
     split,
     tokenize,
-    unquoted,
+    unquote_token,
 )
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ __all__ = [
     "split",
     "tokenize",
     "type_text",
-    "unquoted",
+    "unquote_token",
     "wrong_argument_count",
 ]
 

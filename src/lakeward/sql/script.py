@@ -12,7 +12,7 @@ from lakeward.quoting import quote_string
 from lakeward.sql.construct import BEGINNING
 from lakeward.sql.identifier_clause import IdentifierClause
 from lakeward.sql.parameters import Marker, parameter_markers
-from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, creates_procedure, nesting
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, creates_procedure, nesting_change
 
 _LOOPS = ("WHILE", "FOR")
 _CASES = ("IF", "ELSEIF", "WHEN")
@@ -100,7 +100,7 @@ def _skip_block(cursor: TokenCursor) -> None:
     depth, before = 0, ""
     while cursor.next is not None and (depth or not before):
         word, following = cursor.next.word, "".join(token.word for token in cursor.ahead(2)[1:])
-        depth += nesting(word, before, following)
+        depth += nesting_change(word, before, following)
         before = word
         cursor.at += 1
 

@@ -203,7 +203,7 @@ class TokenCursor:
         if token is None or not token.is_name:
             raise Unmatched
         self.at += 1
-        return unquoted(token.text)
+        return unquote_token(token.text)
 
     def name(self, max_parts: int = 4) -> list[str]:
         """Read a dotted name of at most `max_parts` parts; raises Unmatched."""
@@ -233,7 +233,7 @@ class TokenCursor:
         """Read a string literal, or several adjacent ones, and return its value; raises Unmatched."""
         found = []
         while self.next is not None and self.next.is_string:
-            found.append(unquoted(self.next.text))
+            found.append(unquote_token(self.next.text))
             self.at += 1
         if not found:
             raise Unmatched
@@ -292,10 +292,10 @@ class TokenCursor:
             raise Unmatched
 
 
-def unquoted(text: str) -> str:
+def unquote_token(text: str) -> str:
     """Return the value of a string literal or of a name, quoted or not.
 
-    >>> unquoted("`a``b`"), unquoted("'it\\\\'s'"), unquoted("r'a\\\\b'"), unquoted("Abc")
+    >>> unquote_token("`a``b`"), unquote_token("'it\\\\'s'"), unquote_token("r'a\\\\b'"), unquote_token("Abc")
     ('a`b', "it's", 'a\\\\b', 'Abc')
     """
     if text[0] == "`":
@@ -369,12 +369,12 @@ def groups(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
         statement.append(token)
         is_body = before in ("", ":") or (before == "AS" and creates_procedure(statement))
         if depth or (token.word == "BEGIN" and is_body):
-            depth += nesting(token.word, before, following.word)
+            depth += nesting_change(token.word, before, following.word)
     if statement:
         yield statement[0], statement[-1]
 
 
-def nesting(word: str, before: str, following: str) -> int:
+def nesting_change(word: str, before: str, following: str) -> int:
     """Return how many blocks and CASE a word of a script opens, or closes (-1), by the words next to it."""
     if word == "END":
         return -(following not in OTHER_BLOCKS)

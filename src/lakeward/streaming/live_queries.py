@@ -148,7 +148,7 @@ class LiveQueries:
 _live: LiveQueries | None = None
 
 
-def started(query: Any, start: Callable[[], Any]) -> None:
+def add_started_query(query: Any, start: Callable[[], Any]) -> None:
     """Include a query that was started in this process, if its queries are watched."""
     if _live is not None:
         _live.add(query, start)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.patching import Order, PatchSpec
 from lakeward.session import in_catalog
 from lakeward.spark_internals import frame_from_java, java_session, jvm_view, session_state, split_identifier
-from lakeward.streaming.live_queries import current, started
+from lakeward.streaming.live_queries import add_started_query, current
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ def report_started(before: Any) -> Any:
     @wraps(before)
     def start(self: Any, *arguments: Any, **named: Any) -> Any:
         query = before(self, *arguments, **named)
-        started(query, partial(before, self, *arguments, **named))
+        add_started_query(query, partial(before, self, *arguments, **named))
         return query
 
     return start

@@ -53,7 +53,7 @@ def compare(
     left, right = without_common(actual, expected)
     if rtol is not None:
         left, right = without_close(left, right, rtol)
-    return paired(left, right, rtol)
+    return pair_rows(left, right, rtol)
 
 
 def pair_of(actual: Row, expected: Row, rtol: float | None) -> Pair:
@@ -158,7 +158,7 @@ def remove(rows: list[Row], row: Row) -> None:
     del rows[next(position for position, each in enumerate(rows) if each is row)]
 
 
-def paired(actual: list[Row], expected: list[Row], rtol: float | None) -> Difference:
+def pair_rows(actual: list[Row], expected: list[Row], rtol: float | None) -> Difference:
     right, extra, pairs = expected[:MOST_PAIRED], actual[MOST_PAIRED:], []
     for row in actual[:MOST_PAIRED]:
         candidates = [pair_of(row, each, rtol) for each in right]

@@ -52,7 +52,10 @@ def assert_schema_equal(
     when `check_nullable`.
     """
     __tracebackhide__ = True
-    got, want = typed(schema_of(actual), check_nullable), typed(schema_of(expected), check_nullable)
+    got, want = (
+        column_types(schema_of(actual), check_nullable),
+        column_types(schema_of(expected), check_nullable),
+    )
     if got == want:
         return
     if dict(got) == dict(want) and len(got) == len(want):
@@ -86,7 +89,7 @@ def schema_of(given: Any) -> StructType:
     return getattr(given, "schema", given)  # type: ignore[no-any-return]  # a frame's schema, or a schema
 
 
-def typed(schema: StructType, check_nullable: bool) -> list[tuple[str, str]]:
+def column_types(schema: StructType, check_nullable: bool) -> list[tuple[str, str]]:
     """Names and types; the types inside a type count, too."""
     return [
         (

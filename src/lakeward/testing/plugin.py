@@ -36,7 +36,7 @@ turns: list[FileLock] = []  # held as long as this process lives
 _NAMES = ("lakeward", "pyspark", "py4j", "delta")
 
 
-def disabled() -> bool:
+def is_disabled() -> bool:
     return os.environ.get("LAKEWARD_DISABLE") == "1"
 
 
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The suite gets a state folder of its own. Raises pytest.UsageError for invalid settings of the project.
     """
-    if disabled() or paths_key in config.stash:
+    if is_disabled() or paths_key in config.stash:
         return
     own = worker()
     if own is not None and os.environ.get("LAKEWARD_TESTS_HOME"):
@@ -196,7 +196,7 @@ def pytest_runtest_makereport(
     """Let a failure show the user's line, not lakeward's, and the settings that can help."""
     # A method of unittest.TestCase catches its errors; pytest's own hook takes them from the item.
     of_test_case = getattr(item, "_excinfo", None) if call.when == "call" else None
-    error = None if disabled() else call.excinfo or (of_test_case[0] if of_test_case else None)
+    error = None if is_disabled() else call.excinfo or (of_test_case[0] if of_test_case else None)
     if error is not None:
         hide_ours(error, item.config.rootpath)
     outcome = yield

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.bundle.deployment.deployment_state import DeployedResource, DeploymentState
-from lakeward.bundle.deployment.payloads import Places, body_of, identified
+from lakeward.bundle.deployment.payloads import Places, body_of, replace_ids
 from lakeward.bundle.deployment.resource_api import KINDS, Api, Kind
 from lakeward.bundle.deployment.resource_permissions import set_access
 from lakeward.bundle.resolved_bundle import Bundle
@@ -74,7 +74,7 @@ class _ResourceDeployment:
     def deploy_resource(self, kind: Kind, key: str, resource: Mapping[str, Any]) -> None:
         """Create a resource, or change it if its settings have changed."""
         name = f"{kind.name}.{key}"
-        body = identified(body_of(kind.name, resource, self._places), self._ids)
+        body = replace_ids(body_of(kind.name, resource, self._places), self._ids)
         digest = _digest([body, resource.get("permissions"), resource.get("grants")])
         known = self._state.resources.get(name)
         if known is not None and not kind.exists(self._api, known.id):

@@ -116,15 +116,15 @@ def definition_of(bundle: Bundle, kind: str, key: str) -> dict[str, Any]:
     return body_of(kind, resource, Places(bundle, {}))
 
 
-def identified(value: Any, ids: Mapping[str, int | str]) -> Any:
+def replace_ids(value: Any, ids: Mapping[str, int | str]) -> Any:
     """Return `value` in which every id that stood for a resource offline is the workspace's own.
 
     Ids inside of longer texts are replaced as well.
     """
     if isinstance(value, Mapping):
-        return {key: identified(child, ids) for key, child in value.items()}
+        return {key: replace_ids(child, ids) for key, child in value.items()}
     if isinstance(value, list):
-        return [identified(child, ids) for child in value]
+        return [replace_ids(child, ids) for child in value]
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     if str(value) in ids:

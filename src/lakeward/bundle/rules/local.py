@@ -12,7 +12,7 @@ from lakeward.bundle.rules.rule import Breach, tasks
 _NOT_INSTALLED = ("jar", "maven", "cran", "egg")
 
 
-def undeployed(bundle: Bundle) -> Iterator[Breach]:
+def undeployed_resources(bundle: Bundle) -> Iterator[Breach]:
     """Yield resources of kinds that a local deployment does not create."""
     for kind, resources in (bundle.config.get("resources") or {}).items():
         known = RESOURCE_KINDS.get(kind)

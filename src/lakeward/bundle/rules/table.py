@@ -287,7 +287,7 @@ RULES: Sequence[Rule] = (
         severity="warning",
         holds="Every resource is of a kind that a local deployment creates.",
         fix="Deploy it with the Databricks CLI; references to it get a stable local value.",
-        check=local.undeployed,
+        check=local.undeployed_resources,
     ),
     Rule(
         name="not-built",

@@ -56,7 +56,7 @@ _EXPRESSIONS = frozenset(("expr", "selectExpr", "where", "filter", "when"))
 _SQL = {("spark", "sql"): "sqlQuery"}
 
 
-def imported(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: bool) -> None:
+def report_import(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: bool) -> None:
     """Modules that the platform has and plain PySpark has not."""
     imports: list[str] = []
     if isinstance(node, ast.Import):

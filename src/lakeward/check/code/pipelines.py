@@ -11,7 +11,7 @@ from lakeward.check.collector import Sink
 from lakeward.check.sql.tokens import statements, words
 from lakeward.check.sql.views import obstacles_in
 from lakeward.check.values import HOLE, text_of
-from lakeward.check.view_obstacles import TIME_FUNCTIONS, UNSTABLE_FUNCTIONS, encoded
+from lakeward.check.view_obstacles import TIME_FUNCTIONS, UNSTABLE_FUNCTIONS, encode_obstacles
 from lakeward.pipelines import MODULES, Function, function
 
 _METHODS = {
@@ -55,7 +55,7 @@ def call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink
         sink.emit("reads", named.value, at.line, at.column, "dataset")
 
 
-def decorated(node: _Dataset, environment: Environment, sink: Sink, functions: _Functions) -> None:
+def report_dataset(node: _Dataset, environment: Environment, sink: Sink, functions: _Functions) -> None:
     """Report the dataset that a function declares, with its own name if the decorator names none."""
     for decorator in node.decorator_list:
         root, links, _ = unroll(decorator)
@@ -73,7 +73,9 @@ def decorated(node: _Dataset, environment: Environment, sink: Sink, functions: _
         if _is_view(node, name, _module(root, environment)):
             text = text_of(named, environment.constants) if named is not None else None
             shown = node.name if text is None else text.value
-            sink.emit("view", shown, *place, encoded(_obstacles_of(node, environment, functions)) or None)
+            sink.emit(
+                "view", shown, *place, encode_obstacles(_obstacles_of(node, environment, functions)) or None
+            )
 
 
 def _module(root: ast.expr, environment: Environment) -> str:

@@ -114,12 +114,12 @@ class Scanner:
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> list[Any]:
         self.environment.imported(node)
-        detectors.imported(node, self, guarded=self._guards > 0)
+        detectors.report_import(node, self, guarded=self._guards > 0)
         return []
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Any]:
         self.environment.defined(node)
-        pipelines.decorated(node, self.environment, self, self._functions)
+        pipelines.report_dataset(node, self.environment, self, self._functions)
         defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each]
 
         def enter() -> None:

@@ -12,9 +12,9 @@ from lakeward.check.sql.constructs import constructs_in
 from lakeward.check.sql.tokens import Statement, name_at, statements, words
 from lakeward.check.sql.views import obstacles_in, view_at
 from lakeward.check.values import HOLE, Text
-from lakeward.check.view_obstacles import encoded
+from lakeward.check.view_obstacles import encode_obstacles
 from lakeward.quoting import names_path
-from lakeward.sql import unquoted
+from lakeward.sql import unquote_token
 
 if TYPE_CHECKING:
     from lakeward.sql import Token
@@ -112,7 +112,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
             use(kind, ".".join(parts), at)
         known = set(_common_tables(names, statement))
         for kind, at in _files(statement, names):
-            use(kind, unquoted(statement[at].text), at)
+            use(kind, unquote_token(statement[at].text), at)
         for at, parts in _created_tables(statement, names):
             if names_path(parts):
                 use("path", parts[1], at)
@@ -139,7 +139,7 @@ def _view(statement: Statement, text: Text, sink: Sink) -> None:
     if parts:
         # From the query on: the columns and clauses before it have parentheses and words of their own.
         begin = next((i for i, word in enumerate(names) if word == "AS" and i > at), len(names))
-        found = encoded(obstacles_in(names[begin + 1 :]))
+        found = encode_obstacles(obstacles_in(names[begin + 1 :]))
         sink.emit("view", ".".join(parts), *text.place(statement.tokens[at].start), found or None)
 
 
@@ -199,7 +199,7 @@ def _common_tables(names: list[str], statement: list[Token]) -> Iterator[str]:
             at = _skip_parenthesized(names, query)
             if names[at - 1] != ")":
                 break
-            yield unquoted(name).lower()
+            yield unquote_token(name).lower()
             if names[at : at + 1] != [","]:
                 break
             at += 1

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from lakeward.check.values import HOLE
-from lakeward.sql import Token, tokenize, unquoted
+from lakeward.sql import Token, tokenize, unquote_token
 
 _QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
 # Quoted text of a template can contain its end: `{{ config(post_hook="vacuum {{ this }}") }}`.
@@ -51,7 +51,7 @@ def name_at(statement: list[Token], at: int) -> tuple[tuple[str, ...], int]:
         token = statement[at]
         if token.text[0] != "`" and not _is_word(token.text):
             break
-        parts.append(re.sub(f"{HOLE}+", HOLE, unquoted(token.text)))
+        parts.append(re.sub(f"{HOLE}+", HOLE, unquote_token(token.text)))
         at += 1
         if at >= len(statement) or statement[at].text != ".":
             break

@@ -12,7 +12,7 @@ from functools import partial
 from lakeward.check.model import Fact, Finding, Kind, Use
 from lakeward.check.verdicts import api_tables, modules, packages, paths, session
 
-__all__ = ["KNOWLEDGE", "Judge", "judged", "knowledge_with", "map_with"]
+__all__ = ["KNOWLEDGE", "Judge", "judge_use", "knowledge_with", "map_with"]
 
 map_with = paths.map_with
 
@@ -20,7 +20,7 @@ Judge = Callable[[Use], "Fact | None"]
 
 KNOWLEDGE: Mapping[Kind, Judge] = {
     "builtin": modules.builtin,
-    "conf": session.setting,
+    "conf": session.judge_setting,
     "dbutils": api_tables.dbutils_function,
     "format": session.data_format,
     "magic": modules.magic,
@@ -45,7 +45,7 @@ def knowledge_with(mounts: Sequence[tuple[str, str]]) -> Mapping[Kind, Judge]:
     return {**KNOWLEDGE, "path": partial(paths.path, path_map=paths.map_with(mounts))}
 
 
-def judged(use: Use, knowledge: Mapping[Kind, Judge] = KNOWLEDGE) -> Finding | None:
+def judge_use(use: Use, knowledge: Mapping[Kind, Judge] = KNOWLEDGE) -> Finding | None:
     """Return the finding about one use, None for uses that simply work."""
     judge = knowledge.get(use.kind)
     fact = judge(use) if judge is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lakeward.autoloader import READABLE_FORMATS, find_option
 from lakeward.check.model import Fact, Use, Verdict
 from lakeward.check.verdicts.words import NOTHING, SERVED, sentence
-from lakeward.check.view_obstacles import DOCUMENTATION, decoded
+from lakeward.check.view_obstacles import DOCUMENTATION, decode_obstacles
 from lakeward.dbutils import FUNCTIONS as DBUTILS_FUNCTIONS
 from lakeward.dbutils import GROUPS
 from lakeward.pipelines import FUNCTIONS as PIPELINE_FUNCTIONS
@@ -148,7 +148,7 @@ def task(use: Use) -> Fact:
 def view(use: Use) -> Fact:
     """Return the verdict on one materialized view."""
     name = f"materialized view {use.name}"
-    found = decoded(use.detail)
+    found = decode_obstacles(use.detail)
     if not found:
         return Fact(name, "runs_with_lakeward", "Nothing in its source keeps it from an incremental refresh.")
     reasons = "; ".join(f"{obstacle.reason.format(word=word)} ({obstacle.cure})" for obstacle, word in found)

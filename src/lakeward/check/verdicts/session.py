@@ -57,7 +57,7 @@ def statement(use: Use) -> Fact | None:
     return Fact(name, "fails_on_serverless", f"{limit.condition} there: {limit.instead}.")
 
 
-def setting(use: Use) -> Fact | None:
+def judge_setting(use: Use) -> Fact | None:
     """Return the verdict on a Spark setting that is set or read."""
     if use.detail == "set":
         if not use.name.startswith("spark.") or use.name in SERVERLESS_SETTINGS or "{…}" in use.name:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.environments.model import Found, Role
-from lakeward.environments.sources.reading import python_wanted, text_of, wanted
+from lakeward.environments.sources.reading import python_wanted, read_requirements, text_of
 from lakeward.environments.sources.requirements_txt import read_line
 from lakeward.errors import ConfigurationError
 
@@ -66,4 +66,4 @@ def _package(text: str, origin: str, root: Path) -> Found:
         return Found(python=python_wanted(bound, f"{origin} python")) if bound else Found()
     if name in _NOT_PYTHON or name.startswith(("lib", "_", "r-")):
         return Found()
-    return wanted([f"{_ON_PYPI.get(name, name)}{bound}"], origin, Role.RUN, root)
+    return read_requirements([f"{_ON_PYPI.get(name, name)}{bound}"], origin, Role.RUN, root)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.environments.model import Found, Role, Wanted
-from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
+from lakeward.environments.sources.reading import indexes, python_wanted, read_requirements, toml_of
 from lakeward.environments.sources.uv_sources import git_url
 
 _SECTIONS = (("packages", Role.RUN), ("dev-packages", Role.TEST))
@@ -44,4 +44,4 @@ def _package(name: str, stated: Any, origin: str, role: Role, root: Path) -> Fou
         version = str(settings.get("version") or "*")
         text = f"{name}{extras}{'' if version == '*' else version}"
     marker = settings.get("markers")
-    return wanted([f"{text} ; {marker}" if marker else text], origin, role, root)
+    return read_requirements([f"{text} ; {marker}" if marker else text], origin, role, root)

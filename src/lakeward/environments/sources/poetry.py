@@ -14,7 +14,7 @@ from typing import Any
 
 from lakeward.environments.groups import role_of
 from lakeward.environments.model import Found, Role, Wanted
-from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
+from lakeward.environments.sources.reading import indexes, python_wanted, read_requirements, toml_of
 from lakeward.environments.sources.uv_sources import git_url
 
 
@@ -51,7 +51,7 @@ def _section(section: Mapping[str, Any], origin: str, role: Role, root: Path) ->
                 text = f"-e {place}" if place.is_dir() else str(place)
                 parts.append(Found((Wanted(text, origin, role),)))
             else:
-                parts.append(wanted([_requirement(name, settings)], origin, role, root))
+                parts.append(read_requirements([_requirement(name, settings)], origin, role, root))
     return reduce(add, parts)
 
 

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from lakeward.environments.groups import role_of
 from lakeward.environments.model import Found, Role
 from lakeward.environments.sources import requirements_txt, uv_sources
-from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
+from lakeward.environments.sources.reading import indexes, python_wanted, read_requirements, toml_of
 
 
 def read(root: Path) -> Found:
@@ -31,16 +31,18 @@ def read(root: Path) -> Found:
         origin = "pyproject.toml requires-python"
         parts.append(Found(python=python_wanted(project["requires-python"], origin)))
     parts.append(
-        wanted(project.get("dependencies") or (), "pyproject.toml [project] dependencies", Role.RUN, root)
+        read_requirements(
+            project.get("dependencies") or (), "pyproject.toml [project] dependencies", Role.RUN, root
+        )
     )
     parts += [_group(root, *group) for group in _groups(content)]
     parts += _dynamic(content, root)
-    return uv_sources.applied(reduce(add, parts), content, root)
+    return uv_sources.apply_uv_sources(reduce(add, parts), content, root)
 
 
 def _group(root: Path, origin: str, name: str, texts: Iterable[object]) -> Found:
     role = role_of(name)
-    return Found() if role is None else wanted(texts, origin, role, root)
+    return Found() if role is None else read_requirements(texts, origin, role, root)
 
 
 def _groups(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:

@@ -56,7 +56,7 @@ def indexes(stated: object) -> tuple[str, ...]:
     return tuple(f"--extra-index-url {url}" for url in urls if "//pypi.org/" not in url)
 
 
-def wanted(texts: Iterable[object], origin: str, role: Role, root: Path) -> Found:
+def read_requirements(texts: Iterable[object], origin: str, role: Role, root: Path) -> Found:
     """Requirements in the standard's form (PEP 508); other lines are left out, with the reason."""
     found: list[Wanted] = []
     left_out: list[LeftOut] = []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lakeward.environments.groups import role_of
 from lakeward.environments.model import Found, Role, Wanted
-from lakeward.environments.sources.reading import text_of, wanted
+from lakeward.environments.sources.reading import read_requirements, text_of
 from lakeward.errors import ConfigurationError
 
 _PLACES = ("*requirements*.txt", "requirements/*.txt")
@@ -101,7 +101,7 @@ def read_line(
             return Found((Wanted(str((file.parent / text).resolve()), origin, role),))
         if re.match(r"(git|hg|svn|bzr)\+|https?://|file:", text):
             return Found((Wanted(text, origin, role),))
-        return wanted([text], origin, role, root)
+        return read_requirements([text], origin, role, root)
     name, value = option["name"], option["value"].strip().strip("\"'")
     if name in ("-r", "--requirement", "-c", "--constraint") and "://" not in value:
         inner = read_file(file.parent / value, role, root, opened)

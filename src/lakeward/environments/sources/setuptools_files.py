@@ -16,7 +16,7 @@ from typing import Any
 
 from lakeward.environments.groups import role_of
 from lakeward.environments.model import Found, LeftOut, Role
-from lakeward.environments.sources.reading import python_wanted, text_of, wanted
+from lakeward.environments.sources.reading import python_wanted, read_requirements, text_of
 from lakeward.errors import ConfigurationError
 
 
@@ -126,13 +126,17 @@ def _value(node: ast.expr, known: Mapping[str, ast.expr], depth: int = 0) -> Any
 
 def _settings(settings: Mapping[str, Any], origin: str, root: Path) -> Found:
     parts = [
-        wanted(_strings(settings.get("install_requires")), f"{origin} install_requires", Role.RUN, root),
-        wanted(_strings(settings.get("tests_require")), f"{origin} tests_require", Role.TEST, root),
+        read_requirements(
+            _strings(settings.get("install_requires")), f"{origin} install_requires", Role.RUN, root
+        ),
+        read_requirements(
+            _strings(settings.get("tests_require")), f"{origin} tests_require", Role.TEST, root
+        ),
     ]
     for extra, texts in (settings.get("extras_require") or {}).items():
         role = role_of(str(extra).split(":")[0])
         if role is not None:
-            parts.append(wanted(_strings(texts), f"{origin} extra {extra}", role, root))
+            parts.append(read_requirements(_strings(texts), f"{origin} extra {extra}", role, root))
     if settings.get("python_requires"):
         parts.append(Found(python=python_wanted(settings["python_requires"], f"{origin} python_requires")))
     return reduce(add, parts)

@@ -17,7 +17,7 @@ from lakeward.environments.model import Found, Wanted
 from lakeward.environments.sources.reading import indexes, toml_of
 
 
-def applied(found: Found, content: Mapping[str, Any], root: Path) -> Found:
+def apply_uv_sources(found: Found, content: Mapping[str, Any], root: Path) -> Found:
     """`found` with the packages that uv takes from a folder, a repository or an address taken from there."""
     settings = (content.get("tool") or {}).get("uv") or {}
     sources: dict[str, Any] = {

@@ -36,7 +36,7 @@ from lakeward.pipelines.graph.session_scope import (
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
 from lakeward.spark_internals import java_thread_id
-from lakeward.sql import Edit, Token, apply_edits, tokenize, unquoted
+from lakeward.sql import Edit, Token, apply_edits, tokenize, unquote_token
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ def _with_temporary_names(text: str, names: Mapping[tuple[str, ...], str]) -> st
 
 def _is_name(tokens: Sequence[Token], name: tuple[str, ...]) -> bool:
     return all(token.text == "." for token in tokens[1::2]) and all(
-        token.is_name and unquoted(token.text).lower() == part.lower()
+        token.is_name and unquote_token(token.text).lower() == part.lower()
         for token, part in zip(tokens[::2], name, strict=True)
     )
 

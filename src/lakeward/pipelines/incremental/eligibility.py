@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lakeward.pipelines.graph.elements import TableOptions
-from lakeward.pipelines.incremental.issues import Issue, nondeterministic, unsupported
+from lakeward.pipelines.incremental.issues import Issue, nondeterministic, unsupported_operator
 from lakeward.pipelines.incremental.reproducibility import can_break_ties, is_reproducible, least_row_columns
 from lakeward.pipelines.incremental.row_groups import (
     KEYED,
@@ -129,7 +129,7 @@ def _expression_issues(root: PlanNode) -> Iterator[Issue]:
         for each in node.notable:
             line = each.line or node.line
             if each.kind == "subquery":
-                yield unsupported(
+                yield unsupported_operator(
                     node.name,
                     "a scalar subquery, or IN and EXISTS outside of a condition",
                     line=line,
@@ -159,24 +159,26 @@ def _operator_issues(
         return
     if node.name == "Join":
         if node.join not in _JOINS:
-            yield unsupported("Join", f"{node.join} joins are not supported", line=node.line)
+            yield unsupported_operator("Join", f"{node.join} joins are not supported", line=node.line)
         elif node.join not in _SYMMETRIC_JOINS and not node.pairs:
-            yield unsupported("Join", f"a {node.join} join without an equality", line=node.line)
+            yield unsupported_operator("Join", f"a {node.join} join without an equality", line=node.line)
         return
     if node.name in KEYED:
         yield from _keyed_issues(node, exempt, ordered)
         return
     text = _UNSUPPORTED.get(node.name, "the operator is not supported")
-    yield unsupported(node.name, text, line=node.line)
+    yield unsupported_operator(node.name, text, line=node.line)
 
 
 def _keyed_issues(node: PlanNode, exempt: Sequence[PlanNode], ordered: Sequence[PlanNode]) -> Iterator[Issue]:
     if not node.keys and node.name == "Window":
         sub_type = "WINDOW_FUNCTION_WITHOUT_PARTITION_BY"
-        yield unsupported(node.name, "a window without PARTITION BY", line=node.line, sub_type=sub_type)
+        yield unsupported_operator(
+            node.name, "a window without PARTITION BY", line=node.line, sub_type=sub_type
+        )
         return
     if any(not is_usable_key(key_type) for _, key_type in node.keys):
-        yield unsupported(node.name, "a key cannot be compared exactly", line=node.line)
+        yield unsupported_operator(node.name, "a key cannot be compared exactly", line=node.line)
     if any(node is each for each in exempt):
         return
     kind = "WINDOW_FUNCTION_NOT_TOP_LEVEL" if node.name == "Window" else "AGGREGATE_NOT_TOP_NODE"
@@ -185,7 +187,7 @@ def _keyed_issues(node: PlanNode, exempt: Sequence[PlanNode], ordered: Sequence[
     if node.name == "Deduplicate" and least_row_columns(node) is None:
         names.append("dropDuplicates")
     for name in names:
-        yield unsupported(
+        yield unsupported_operator(
             node.name,
             f"{name} may give another result for the same rows, and the view contains none of the keys "
             "of this operator, or reads it below another operator; make it a view of its own",
@@ -197,6 +199,6 @@ def _keyed_issues(node: PlanNode, exempt: Sequence[PlanNode], ordered: Sequence[
 def _declaration_issues(options: TableOptions) -> Iterator[Issue]:
     text = options.schema.upper() if isinstance(options.schema, str) else ""
     if options.row_filter is not None or " MASK " in text:
-        yield unsupported("Project", "the view has a row filter or a column mask", line=None)
+        yield unsupported_operator("Project", "the view has a row filter or a column mask", line=None)
     if " GENERATED " in text:
-        yield unsupported("Project", "the view has generated columns", line=None)
+        yield unsupported_operator("Project", "the view has generated columns", line=None)

@@ -49,7 +49,7 @@ class Issue:
         return {key: value for key, value in found.items() if value is not None}
 
 
-def unsupported(operator: str, text: str, *, line: int | None, sub_type: str | None = None) -> Issue:
+def unsupported_operator(operator: str, text: str, *, line: int | None, sub_type: str | None = None) -> Issue:
     """Return the issue of an operator that cannot be refreshed incrementally."""
     where = f" (line {line})" if line else ""
     return Issue(

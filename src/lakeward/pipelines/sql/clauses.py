@@ -7,7 +7,7 @@ from typing import Any
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, single_name
 from lakeward.pipelines.sql.statements import ChangesClause, Span
-from lakeward.sql import Unmatched, unquoted
+from lakeward.sql import Unmatched, unquote_token
 
 # Clauses with a condition, and with an expression or column, by parameter.
 _CONDITIONS = {
@@ -153,11 +153,11 @@ def parse_properties(inside: NestedTokenCursor) -> dict[str, str]:
     pairs = {}
     for item in inside.items():
         if item.next is not None and item.next.is_string:
-            key = unquoted(item.next.text)
+            key = unquote_token(item.next.text)
             item.at += 1
         else:
             # Parts of an unquoted key may be keywords.
-            key = "".join(unquoted(part) for part in _key(item))
+            key = "".join(unquote_token(part) for part in _key(item))
         item.phrase("=", "==")
         value = item.next
         if value is None:

@@ -157,7 +157,7 @@ def base_conf(
     return {**conf, **file_system_conf(entries, connector=connector)}
 
 
-def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
+def merge_conf(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
     """Return `base` overlaid with the user's settings; list-valued ones are joined, ours first.
 
     Jars that every session has are removed from the user's packages and jars.

@@ -93,10 +93,10 @@ def _entries(value: str) -> set[str]:
     return {entry.strip() for entry in value.split(",") if entry.strip()}
 
 
-def warning(found: Mapping[str, tuple[str, str]]) -> str:
+def late_settings_warning(found: Mapping[str, tuple[str, str]]) -> str:
     """Return one sentence about settings that cannot take effect any more.
 
-    >>> warning({"spark.master": ("local[1]", "local[2]")})
+    >>> late_settings_warning({"spark.master": ("local[1]", "local[2]")})
     'Using the running Spark session, in which spark.master=local[1] (it is local[2]) takes no effect; \
 call stop() on it first for a session with that setting.'
     """

@@ -15,7 +15,7 @@ from lakeward.file_uris import local_folder
 from lakeward.patching import PatchSpec, original
 from lakeward.session import active_session
 from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
-from lakeward.session.configuration.user_conf import contradictions, usable_settings, warning
+from lakeward.session.configuration.user_conf import contradictions, late_settings_warning, usable_settings
 from lakeward.session.patches import connect_finder, serverless_enforcement, star_import_patch
 from lakeward.session.paths import PathMap
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
@@ -134,20 +134,20 @@ def _apply(spark: SparkSession, wanted: Mapping[str, str]) -> None:
     running = dict(spark.sparkContext.getConf().getAll())
     late = contradictions(wanted, running)
     if late:
-        text = warning(late)
+        text = late_settings_warning(late)
         if text not in _warned:
             _warned.add(text)
             _log.warning(text)
 
 
-def enabled() -> bool:
+def is_enabled() -> bool:
     """Return whether lakeward may patch PySpark: not with LAKEWARD_DISABLE=1, and not on Databricks."""
     return os.environ.get("LAKEWARD_DISABLE") != "1" and not on_databricks()
 
 
 def install_connect_hook() -> None:
     """Make `databricks.connect` importable and return lakeward's session. Imports no pyspark."""
-    if enabled():
+    if is_enabled():
         connect_finder.install()
 
 
@@ -158,7 +158,7 @@ def install_builder_hook() -> None:
     Nothing is installed with LAKEWARD_DISABLE=1, on Databricks, or under Databricks Connect; a builder with
     `.remote(…)` is left alone.
     """
-    if not enabled():
+    if not is_enabled():
         return
     install_connect_hook()
     from lakeward.session.entry_points import columns_before_session

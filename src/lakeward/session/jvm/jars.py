@@ -16,7 +16,7 @@ from lakeward.session.cache import cache_dir
 from lakeward.session.jvm.jar_download import fetch
 from lakeward.session.jvm.maven import Jar
 
-__all__ = ["JARS", "Jar", "cache_dir", "located", "pinned_jars"]
+__all__ = ["JARS", "Jar", "cache_dir", "locate_jars", "pinned_jars"]
 
 
 def _delta(artifact: str, size: int, sha256: str) -> Jar:
@@ -47,10 +47,10 @@ JARS = (
 
 def pinned_jars(environ: Mapping[str, str] = os.environ) -> list[Path]:
     """Return local files of `JARS`; download missing ones. Raises SetupError."""
-    return located(JARS, environ)
+    return locate_jars(JARS, environ)
 
 
-def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> list[Path]:
+def locate_jars(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> list[Path]:
     """Return local files of `jars`, in their order.
 
     Raises SetupError, which names the missing file and the setting to change.

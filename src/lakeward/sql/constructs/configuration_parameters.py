@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.session_context import run_with_delta
-from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquote_token
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,7 +69,7 @@ def _set_parameter(cursor: TokenCursor) -> SetParameter:
         tokens = cursor.read(begin)
         if not tokens:
             raise Unmatched
-        value = unquoted(tokens[0].text) if len(tokens) == 1 else cursor.text(begin)
+        value = unquote_token(tokens[0].text) if len(tokens) == 1 else cursor.text(begin)
     cursor.end()
     return SetParameter(verb, name, value, cursor.text(0))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lakeward.quoting import quote_identifier
 from lakeward.sql.construct import Construct, Edit, supported
-from lakeward.sql.token_cursor import Token, unquoted
+from lakeward.sql.token_cursor import Token, unquote_token
 
 _AREA = "Expressions"
 # The JVM side recognizes this mark; a path of a string literal or of a column ends before it.
@@ -127,7 +127,7 @@ _VERSION = re.compile(r"[vV]\d+|\d{17}")
 def _at_version(tokens: Sequence[Token]) -> list[Edit]:
     """Rewrite `t@v3` as the name `` `t@v3` ``, which the rule VersionedNames.java resolves."""
     return [
-        Edit(table.start, version.end, quote_identifier(f"{unquoted(table.text)}@{version.text}"))
+        Edit(table.start, version.end, quote_identifier(f"{unquote_token(table.text)}@{version.text}"))
         for table, at, version in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if at.text == "@"
         and table.is_name

@@ -11,7 +11,7 @@ from lakeward.quoting import quote_name
 from lakeward.spark_internals import analyzed_plan, scala_list
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.session_context import run_with_delta
-from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquote_token
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +89,7 @@ def _show_partitions(cursor: TokenCursor) -> ShowPartitions:
             cursor.need("=")
             if cursor.next is None:
                 raise Unmatched
-            chosen[column] = unquoted(cursor.next.text)
+            chosen[column] = unquote_token(cursor.next.text)
             cursor.at += 1
     cursor.end()
     return ShowPartitions(table, chosen, cursor.text(0))

@@ -13,7 +13,7 @@ from itertools import pairwise
 from lakeward.quoting import quote_string
 from lakeward.sql.construct import Construct, Edit
 from lakeward.sql.script import handlers
-from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, unquoted
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, unquote_token
 
 _AREA = "Queries and scripts"
 # The function of the JVM that raises the error.
@@ -65,7 +65,7 @@ def _signal(tokens: Sequence[Token], at: int) -> list[Edit]:
 def _declared_state(tokens: Sequence[Token], condition: str) -> str | None:
     """Return the SQLSTATE of `DECLARE condition CONDITION [FOR SQLSTATE '…']`; None for other conditions."""
     for at, (name, kind) in enumerate(pairwise(tokens)):
-        if kind.word != "CONDITION" or not name.is_name or unquoted(name.text).upper() != condition:
+        if kind.word != "CONDITION" or not name.is_name or unquote_token(name.text).upper() != condition:
             continue
         cursor = TokenCursor(tokens[at + 2 :])
         if not cursor.words("FOR", "SQLSTATE"):

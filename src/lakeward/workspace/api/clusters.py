@@ -135,7 +135,7 @@ def start(call: ServerRequest) -> None:
         message = f"Cluster {cluster['cluster_id']} is in unexpected state {cluster['state'].capitalize()}."
         raise ApiError(400, "INVALID_STATE", message)
     _move(call, cluster["cluster_id"], RUNNING)
-    libraries.restarted(call, cluster["cluster_id"])
+    libraries.restart_libraries(call, cluster["cluster_id"])
 
 
 def restart(call: ServerRequest) -> None:
@@ -145,7 +145,7 @@ def restart(call: ServerRequest) -> None:
     _end_contexts(call, cluster["cluster_id"])
     note_event(call, cluster["cluster_id"], "RESTARTING")
     _move(call, cluster["cluster_id"], RUNNING)
-    libraries.restarted(call, cluster["cluster_id"])
+    libraries.restart_libraries(call, cluster["cluster_id"])
 
 
 def terminate(call: ServerRequest) -> None:

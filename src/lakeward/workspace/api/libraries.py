@@ -78,7 +78,7 @@ def all_statuses(call: ServerRequest) -> Any:
     return {"statuses": [_statuses(call, each) for each in clusters]}
 
 
-def restarted(call: ServerRequest, cluster_id: str) -> None:
+def restart_libraries(call: ServerRequest, cluster_id: str) -> None:
     """Remove the libraries that were to be uninstalled, and install those that wait for the start."""
     for each in call.store.find(KIND, parent=cluster_id):
         if each["status"] == _LEAVING:

@@ -31,7 +31,7 @@ from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
-from lakeward.workspace.runs.update_recorder import UpdateRecorder, selected
+from lakeward.workspace.runs.update_recorder import UpdateRecorder, filter_events
 from lakeward.workspace.state.store import Document, now
 
 _FLAGS = (
@@ -193,7 +193,7 @@ def list_events(call: ServerRequest) -> Any:
     pipeline = require_pipeline(call, "CAN_VIEW")
     wanted = call.query.get("filter", "")
     if wanted.strip():
-        found = selected(pipeline.events(newest_first=newest_first), wanted)
+        found = filter_events(pipeline.events(newest_first=newest_first), wanted)
         return paginate(call, found, "events", default=25, most=250)
 
     def stored(limit: int, offset: int) -> list[Document]:

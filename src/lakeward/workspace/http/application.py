@@ -195,7 +195,7 @@ def to_response(status: int, answer: Any, *, head: bool) -> Response:
         if answer.file is not None and not head:
             return file_response(answer.file, status, headers)
         return Response(answer.data, status, headers=headers)
-    return Response(encoded(answer), status, headers=common, media_type="application/json")
+    return Response(encode_answer(answer), status, headers=common, media_type="application/json")
 
 
 def header_text(text: str) -> str:
@@ -203,7 +203,7 @@ def header_text(text: str) -> str:
     return "".join(character if " " <= character <= "~" else "?" for character in text[:500]).strip()
 
 
-def encoded(answer: Any) -> bytes:
+def encode_answer(answer: Any) -> bytes:
     """Return an answer as JSON; names of files that are not UTF-8 have U+FFFD in them."""
     try:
         return orjson.dumps(answer)

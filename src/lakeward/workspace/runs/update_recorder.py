@@ -182,10 +182,10 @@ def flow_events(pipeline: Document, update_id: str, result: Mapping[str, Any]) -
         )
 
 
-def selected(events: Sequence[Document], wanted: str) -> list[Document]:
+def filter_events(events: Sequence[Document], wanted: str) -> list[Document]:
     """Return the events that a filter such as `update_id = '…' AND level in ('ERROR')` lets through.
 
-    >>> selected([{"level": "INFO", "timestamp": "", "id": "1"}], "level='ERROR'")
+    >>> filter_events([{"level": "INFO", "timestamp": "", "id": "1"}], "level='ERROR'")
     []
     """
     if not wanted.strip():

@@ -44,7 +44,7 @@ def open_database(file: Path, schema: str) -> sqlite3.Connection:
             ).fetchone()
             (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if not table or found != "ok":
-                raise damaged(file, "it has no documents" if not table else str(found))
+                raise damaged_file_error(file, "it has no documents" if not table else str(found))
         connection.executescript(schema)
     file.chmod(0o600)
     if not marker.exists():
@@ -52,7 +52,7 @@ def open_database(file: Path, schema: str) -> sqlite3.Connection:
     return connection
 
 
-def damaged(file: Path, reason: str) -> ConfigurationError:
+def damaged_file_error(file: Path, reason: str) -> ConfigurationError:
     """Return the error for a file that SQLite cannot read."""
     return ConfigurationError(
         "WORKSPACE_DATABASE_DAMAGED", f"{file} is damaged: {reason}.", next_step=_way_out(file)
@@ -95,7 +95,7 @@ def _translated(file: Path) -> Iterator[None]:
             ) from None
         raise _unusable(str(file), text) from None
     except sqlite3.DatabaseError as error:
-        raise damaged(file, str(error)) from None
+        raise damaged_file_error(file, str(error)) from None
 
 
 def _unusable(file: str, reason: str) -> ConfigurationError:

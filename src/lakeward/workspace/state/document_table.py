@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from lakeward.databricks_shims.local_workspace import ApiError
-from lakeward.workspace.state.database import damaged, open_database
+from lakeward.workspace.state.database import damaged_file_error, open_database
 
 Key = tuple[str, str]
 """Kind and id of a document."""
@@ -183,4 +183,4 @@ def _storage_error(error: sqlite3.Error, file: Path) -> Exception:
         return ApiError(503, "TEMPORARILY_UNAVAILABLE", message)
     if isinstance(error, sqlite3.OperationalError):
         return OSError(errno.EIO, text, str(file))
-    return damaged(file, text)
+    return damaged_file_error(file, text)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _AHEAD = 2
 
 
-def scheduling() -> dict[str, str]:
+def scheduling_conf() -> dict[str, str]:
     """Settings with which a statement of long tasks leaves processors to the others.
 
     Spark does not interrupt a task for the sake of another one, so each statement needs task slots of its
@@ -54,7 +54,7 @@ class SessionPool:
         from lakeward.session import session, use_daemon
 
         use_daemon()
-        self._settings = settings.with_(conf={**scheduling(), **settings.conf})
+        self._settings = settings.with_(conf={**scheduling_conf(), **settings.conf})
         self._base = session(self._settings)
         self.context: Any = scala_context(self._base.sparkContext)
         jvm: Any = jvm_view(self._base)
