@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.jobs.definition import RUN_IF, RunDecision, Task, Upstream, evaluate_run_if
-from lakeward.jobs.run_loop import AttemptResult, TaskGraphState
+from lakeward.jobs.task_graph import AttemptResult, TaskGraphState
 
 SUCCESS, FAILED = AttemptResult("SUCCESS"), AttemptResult("FAILED", "no bread")
 
@@ -25,13 +25,13 @@ def played(
     """Run a schedule to its end in which each attempt takes `seconds`; also the order of starts."""
     now, order = 0.0, []
     while not (schedule := schedule.with_skipped()).is_done:
-        for each in schedule.ready(now):
-            schedule = schedule.started(each.key, now)
+        for each in schedule.ready_tasks(now):
+            schedule = schedule.with_started(each.key, now)
             order.append(each.key)
         running = [key for key, record in schedule.states.items() if record.running]
         now += seconds
         for key in running:
-            schedule = schedule.ended(key, ends(key, schedule.states[key].attempt), now)
+            schedule = schedule.with_ended(key, ends(key, schedule.states[key].attempt), now)
     return schedule, order
 
 
@@ -91,24 +91,24 @@ def test_every_run_ends_with_each_task_in_its_place(
 def test_never_more_run_at_once_than_may(tasks: list[Task], limit: int) -> None:
     schedule = TaskGraphState.of(tasks, limit=limit)
     while not (schedule := schedule.with_skipped()).is_done:
-        for each in schedule.ready(0.0):
-            schedule = schedule.started(each.key, 0.0)
+        for each in schedule.ready_tasks(0.0):
+            schedule = schedule.with_started(each.key, 0.0)
         running = [key for key, record in schedule.states.items() if record.running]
         assert 1 <= len(running) <= limit
-        schedule = schedule.ended(running[0], SUCCESS, 1.0)
+        schedule = schedule.with_ended(running[0], SUCCESS, 1.0)
 
 
 @given(graphs(), st.integers(0, 5))
 def test_a_cancel_ends_everything_and_changes_no_end(tasks: list[Task], steps: int) -> None:
     schedule = TaskGraphState.of(tasks, limit=2).with_skipped()
     for _ in range(steps):
-        for each in schedule.ready(0.0):
-            schedule = schedule.started(each.key, 0.0)
+        for each in schedule.ready_tasks(0.0):
+            schedule = schedule.with_started(each.key, 0.0)
         running = [key for key, record in schedule.states.items() if record.running]
         if running:
-            schedule = schedule.ended(running[0], SUCCESS, 1.0).with_skipped()
+            schedule = schedule.with_ended(running[0], SUCCESS, 1.0).with_skipped()
     before = states(schedule)
-    canceled = schedule.canceled("Ctrl-C", 2.0)
+    canceled = schedule.with_canceled("Ctrl-C", 2.0)
     assert canceled.is_done
     assert before.items() <= states(canceled).items()
     assert {state for key, state in states(canceled).items() if key not in before} <= {"CANCELED"}
@@ -158,10 +158,10 @@ def test_a_condition_takes_one_branch_and_the_join_runs() -> None:
 
 def test_a_retry_waits_its_time_and_a_later_success_counts() -> None:
     schedule = TaskGraphState.of([task("a", retries=2, retry_after=10.0)])
-    schedule = schedule.started("a", 0.0).ended("a", FAILED, 1.0)
-    assert schedule.ready(10.9) == ()
-    (again,) = schedule.ready(11.0)
-    schedule = schedule.started(again.key, 11.0).ended("a", SUCCESS, 12.0)
+    schedule = schedule.with_started("a", 0.0).with_ended("a", FAILED, 1.0)
+    assert schedule.ready_tasks(10.9) == ()
+    (again,) = schedule.ready_tasks(11.0)
+    schedule = schedule.with_started(again.key, 11.0).with_ended("a", SUCCESS, 12.0)
     assert (schedule.result, schedule.states["a"].attempt, schedule.states["a"].seconds) == (
         "COMPLETED",
         2,
@@ -171,16 +171,16 @@ def test_a_retry_waits_its_time_and_a_later_success_counts() -> None:
 
 @pytest.mark.parametrize(("retry", "is_done"), [(False, True), (True, False)])
 def test_a_time_that_is_over_is_tried_again_only_on_request(retry: bool, is_done: bool) -> None:
-    schedule = TaskGraphState.of([task("a", timeout=5.0, retries=1, retry_on_timeout=retry)]).started(
+    schedule = TaskGraphState.of([task("a", timeout=5.0, retries=1, retry_on_timeout=retry)]).with_started(
         "a", 0.0
     )
-    assert (schedule.overdue(4.9), schedule.overdue(5.0)) == ((), ("a",))
-    assert schedule.ended("a", AttemptResult("TIMEDOUT"), 5.0).is_done is is_done
+    assert (schedule.overdue_tasks(4.9), schedule.overdue_tasks(5.0)) == ((), ("a",))
+    assert schedule.with_ended("a", AttemptResult("TIMEDOUT"), 5.0).is_done is is_done
 
 
 def test_the_time_of_the_run_counts_for_all_of_its_tasks() -> None:
-    schedule = TaskGraphState.of([task("a"), task("b")], limit=2, timeout=10.0).started("a", 0.0)
-    assert (schedule.overdue(9.0), schedule.overdue(10.0)) == ((), ("a",))
+    schedule = TaskGraphState.of([task("a"), task("b")], limit=2, timeout=10.0).with_started("a", 0.0)
+    assert (schedule.overdue_tasks(9.0), schedule.overdue_tasks(10.0)) == ((), ("a",))
 
 
 def test_a_failure_that_a_later_task_handles_does_not_fail_the_run() -> None:

@@ -19,8 +19,8 @@ from lakeward.cli.report import report as report_command
 from lakeward.jobs import JobRun, TaskResult
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_history import PreviousRun, save_run
-from lakeward.jobs.run_loop import AttemptResult, TaskGraphState
 from lakeward.jobs.runner import task_records
+from lakeward.jobs.task_graph import AttemptResult, TaskGraphState
 from lakeward.report import build_run_report, write_page
 from tests.report.events import Events
 from tests.workspace.test_page import BROWSERS
@@ -47,13 +47,13 @@ def store(
     """Store a run of three tasks, as the runner does."""
     state = (
         TaskGraphState.of(TASKS, began=100.0)
-        .started("land", 100.5)
-        .ended("land", AttemptResult("SUCCESS"), 102.0)
+        .with_started("land", 100.5)
+        .with_ended("land", AttemptResult("SUCCESS"), 102.0)
     )
-    state = state.started("refresh", 102.0).ended("refresh", AttemptResult("FAILED", "once"), 103.0)
-    state = state.started("refresh", 103.0).ended("refresh", AttemptResult("SUCCESS"), 105.0)
+    state = state.with_started("refresh", 102.0).with_ended("refresh", AttemptResult("FAILED", "once"), 103.0)
+    state = state.with_started("refresh", 103.0).with_ended("refresh", AttemptResult("SUCCESS"), 105.0)
     end = AttemptResult("FAILED", error) if error else AttemptResult("SUCCESS")
-    state = state.started("check", 105.0).ended("check", end, 100.0 + seconds)
+    state = state.with_started("check", 105.0).with_ended("check", end, 100.0 + seconds)
     results = tuple(
         TaskResult(key, cast("Any", each.end).state, each.seconds, cast("Any", each.end).error)
         for key, each in state.states.items()

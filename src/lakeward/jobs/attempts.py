@@ -9,7 +9,7 @@ from lakeward.bundle import Bundle
 from lakeward.dbutils import redacted
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
-from lakeward.jobs.run_loop import AttemptResult
+from lakeward.jobs.task_graph import AttemptResult
 from lakeward.jobs.tasks.user_code import Action
 from lakeward.python_grammar import newer_python_hint
 from lakeward.session import dbfs_paths, is_lost, jvm_lost, keep_interrupts

@@ -15,7 +15,7 @@ from typing import Any
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT, SQL_OUTPUT, Task
-from lakeward.jobs.run_loop import TaskState
+from lakeward.jobs.task_graph import TaskState
 from lakeward.suggestions import unknown_name_hint
 
 # `{{secrets/scope/key}}` is another language: it is resolved where the value is used.

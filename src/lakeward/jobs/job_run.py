@@ -31,15 +31,9 @@ from lakeward.jobs.dynamic_values import (
 from lakeward.jobs.nested_runs import NestedRun, evaluate_condition, require_condition, start_loop
 from lakeward.jobs.packages import layer_of_task
 from lakeward.jobs.run_history import PreviousRun
-from lakeward.jobs.run_loop import (
-    AttemptResult,
-    PipelineSelection,
-    RunLoop,
-    TaskAttempt,
-    TaskGraphState,
-    TaskProgress,
-    TaskState,
-)
+from lakeward.jobs.run_loop import RunLoop, TaskAttempt
+from lakeward.jobs.run_results import PipelineSelection, TaskProgress
+from lakeward.jobs.task_graph import AttemptResult, TaskGraphState, TaskState
 from lakeward.jobs.task_kinds import COMPOSITES, prepare
 from lakeward.jobs.task_process import PrestartedWorker, TaskLog, TaskProcess, TaskRequest
 from lakeward.jobs.tasks.user_code import Context

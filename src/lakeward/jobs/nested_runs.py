@@ -15,14 +15,9 @@ from typing import Any
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task, nested_task
 from lakeward.jobs.dynamic_values import loop_input_references, resolve_references
-from lakeward.jobs.run_loop import (
-    AttemptResult,
-    Launch,
-    RunLoop,
-    TaskAttempt,
-    TaskGraphState,
-    first_failure,
-)
+from lakeward.jobs.run_loop import Launch, RunLoop, TaskAttempt
+from lakeward.jobs.run_results import first_failure
+from lakeward.jobs.task_graph import AttemptResult, TaskGraphState
 from lakeward.suggestions import unknown_name_hint
 
 _ORDER: Mapping[str, Callable[[Decimal, Decimal], bool]] = {

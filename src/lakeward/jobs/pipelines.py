@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.bundle import Bundle
 from lakeward.jobs.packages import layer_of_pipeline, projects_of_pipeline
 from lakeward.jobs.pipeline_sources import sources
-from lakeward.jobs.run_loop import PipelineSelection
+from lakeward.jobs.run_results import PipelineSelection
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:

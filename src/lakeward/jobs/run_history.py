@@ -14,7 +14,8 @@ from typing import Any
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.dbutils import decrypt, encrypt, redacted, remember
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.run_loop import AttemptResult, JobRun
+from lakeward.jobs.run_results import JobRun
+from lakeward.jobs.task_graph import AttemptResult
 from lakeward.run_files import (
     LAST_RUN,
     PROGRESS_FILE,

@@ -27,7 +27,9 @@ from lakeward.jobs.run_history import (
     save_progress,
     save_run,
 )
-from lakeward.jobs.run_loop import JobRun, PipelineSelection, RunLoop, TaskGraphState, TaskResult, TaskState
+from lakeward.jobs.run_loop import RunLoop
+from lakeward.jobs.run_results import JobRun, PipelineSelection, TaskResult
+from lakeward.jobs.task_graph import TaskGraphState, TaskState
 from lakeward.jobs.task_process import PrestartedWorker
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.private_folders import private_folder

@@ -25,7 +25,7 @@ from lakeward.process_tree import TASK_MARK, kill_left, kill_tree, signal_name
 
 if TYPE_CHECKING:
     from lakeward.jobs.definition import Task
-    from lakeward.jobs.run_loop import AttemptResult
+    from lakeward.jobs.task_graph import AttemptResult
     from lakeward.jobs.tasks.user_code import Context
     from lakeward.session import GatewayServer
 
@@ -232,7 +232,7 @@ class TaskProcess:
 
     def poll(self) -> AttemptResult | None:
         """Handle messages of the process; return the result once the task has ended."""
-        from lakeward.jobs.run_loop import AttemptResult
+        from lakeward.jobs.task_graph import AttemptResult
 
         self._handle_messages()
         if self._end is None and self._process.poll() is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.dbutils import hear_secrets, remember
 from lakeward.jobs.attempts import attempt
-from lakeward.jobs.run_loop import AttemptResult
+from lakeward.jobs.task_graph import AttemptResult
 from lakeward.jobs.task_kinds import prepare
 from lakeward.jobs.task_process import (
     JvmRequested,

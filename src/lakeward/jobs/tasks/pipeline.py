@@ -8,7 +8,7 @@ from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.pipeline_sources import sources
 from lakeward.jobs.pipelines import run_pipeline
-from lakeward.jobs.run_loop import PipelineSelection
+from lakeward.jobs.run_results import PipelineSelection
 from lakeward.jobs.tasks.user_code import Action, Context
 from lakeward.suggestions import unknown_name_hint
 

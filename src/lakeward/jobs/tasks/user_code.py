@@ -23,7 +23,7 @@ from lakeward.dbutils import Context as Facts
 from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.run_loop import PipelineSelection
+from lakeward.jobs.run_results import PipelineSelection
 from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.notebooks import notebook_packages
 from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
