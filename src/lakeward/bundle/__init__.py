@@ -1,6 +1,7 @@
 """Databricks bundles: reading, checking and deploying them. BN-… are sections of docs/spec/bundle.md.
 
-`load` reads one target of a bundle with all references resolved. `find_root` finds the bundle's folder.
+`load` reads one target of a bundle with all references resolved, `load_statically` without running anything.
+`find_root` finds the bundle's folder.
 `load_jobs` reads a single file of job definitions. `findings` checks the rules. `deploy` brings a workspace
 to the state that the bundle declares. The imports below are the list of public names; each is loaded on first
 access: most commands need few of them.
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     )
     from lakeward.bundle.git_sources import is_from_git, read_checkout
     from lakeward.bundle.job_file import defines_jobs, is_job_file, load_jobs, only_job
-    from lakeward.bundle.loader import load, targets_to_read
+    from lakeward.bundle.loader import UNASSIGNED, load, load_statically, targets_to_read
     from lakeward.bundle.python_project import Distribution, read_wheel
     from lakeward.bundle.resolved_bundle import Bundle, connector_of
     from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, missing_files, workspace_paths
-    from lakeward.bundle.runtimes import UNASSIGNED, runtime_here, runtime_of
+    from lakeward.bundle.runtimes import runtime_here, runtime_of
     from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
     from lakeward.bundle.summary import as_lines as summary_lines
     from lakeward.bundle.summary import summarize_bundle
@@ -74,6 +75,7 @@ __all__ = [
     "is_job_file",
     "load",
     "load_jobs",
+    "load_statically",
     "missing_files",
     "next_times",
     "only_job",

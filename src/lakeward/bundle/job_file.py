@@ -14,7 +14,7 @@ from lakeward.bundle.configuration.field_types import FIELD_TYPE
 from lakeward.bundle.configuration.includes import read_file, require_unique
 from lakeward.bundle.configuration.node import Node, failure, lift
 from lakeward.bundle.configuration.yaml_reader import parse
-from lakeward.bundle.loader import resolve_bundle
+from lakeward.bundle.loader import ResolutionOptions, resolve_bundle
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
@@ -68,9 +68,8 @@ def load_jobs(file: Path, *, user: str) -> Bundle:
     name = lift({"name": _key_of(file)}, place)
     tree = Node({"bundle": name, "resources": _resources(content, file)}, place, repeated=content.repeated)
     require_unique(tree)
-    bundle = resolve_bundle(
-        tree, root=root, target=None, given={}, user=user, environ={}, confined=False, called="local"
-    )
+    options = ResolutionOptions(root=root, user=user, is_confined=False, only_target="local")
+    bundle = resolve_bundle(tree, options)
     # The Jobs API refuses what a bundle ignores.
     for notice in bundle.notices:
         if notice.rule == FIELD_TYPE and notice.position is not None:

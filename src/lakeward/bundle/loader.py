@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lakeward.bundle.configuration.computed_values import complete_workspace, git_details, resource_ids
@@ -23,12 +24,42 @@ from lakeward.bundle.configuration.targets import (
     require_mode,
     select_target,
 )
-from lakeward.bundle.configuration.variables import assign_variables, read_overrides
+from lakeward.bundle.configuration.variables import VariableSources, assign_variables, read_overrides
 from lakeward.bundle.python_resources import add_python_resources, python_code_of
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 
 _EARLY = ("bundle", "var", "variables", "workspace", "artifacts")
+
+
+UNASSIGNED = "lakeward-no-value"
+"""What variables that nothing gives a value are for `load_statically`, so that the rest can be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolutionOptions:
+    """What the files of a bundle are resolved with.
+
+    Attributes:
+        root: The folder of the bundle.
+        user: Who deploys.
+        target: The target, None for the default one.
+        variables: Values of variables from the command line.
+        environ: The environment.
+        is_static: Whether nothing is executed: the bundle's Python code (`python: resources:`) is left out,
+            and variables without a value have `UNASSIGNED`.
+        is_confined: Whether paths have to be below `root`.
+        only_target: The name of the one target of files that have none.
+    """
+
+    root: Path
+    user: str
+    target: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict)
+    is_static: bool = False
+    is_confined: bool = True
+    only_target: str | None = None
 
 
 def load(
@@ -38,29 +69,44 @@ def load(
     *,
     user: str | None = None,
     environ: Mapping[str, str] = os.environ,
-    assumed: str | None = None,
-    execute: bool = True,
 ) -> Bundle:
     """Return the bundle in folder `root` as its `target`.
 
-    Without `target`, DATABRICKS_BUNDLE_TARGET names it, else the file's default does. `variables` are
-    values from the command line; `user` is who deploys (default: USER); `assumed` is the value of every
-    variable without a value, for static analysis. `execute` runs the bundle's Python code
-    (`python: resources:`); without it `Bundle.unexecuted` has the names of its functions. Raises BundleError
-    with file, line and column for everything that cannot be read.
+    Without `target`, DATABRICKS_BUNDLE_TARGET names it, else the file's default does. `variables` are values
+    from the command line; `user` is who deploys (default: USER). Raises BundleError with file, line and
+    column for everything that cannot be read.
     """
+    return _load(root, target, variables, user, environ, is_static=False)
+
+
+def load_statically(root: Path, target: str | None = None, environ: Mapping[str, str] = os.environ) -> Bundle:
+    """Return the bundle for static analysis: nothing is executed, and no variable needs a value.
+
+    Variables without a value have `UNASSIGNED`, and `Bundle.unexecuted` names the functions of the bundle's
+    Python code. Raises BundleError as `load` does.
+    """
+    return _load(root, target, {}, None, environ, is_static=True)
+
+
+def _load(
+    root: Path,
+    target: str | None,
+    variables: Mapping[str, str],
+    user: str | None,
+    environ: Mapping[str, str],
+    *,
+    is_static: bool,
+) -> Bundle:
     root = root.resolve()
-    tree = read_configuration(root)
-    return resolve_bundle(
-        tree,
+    options = ResolutionOptions(
         root=root,
         target=target or environ.get("DATABRICKS_BUNDLE_TARGET") or None,
-        given=variables,
+        variables=variables,
         user=user or environ.get("USER") or environ.get("LOGNAME") or _login(),
         environ=environ,
-        assumed=assumed,
-        execute=execute,
+        is_static=is_static,
     )
+    return resolve_bundle(read_configuration(root), options)
 
 
 def targets_to_read(
@@ -87,60 +133,40 @@ def _rename_environments(tree: Node) -> Node:
     return Node({**tree.children, "targets": tree.children["environments"]}, tree.position)
 
 
-def resolve_bundle(
-    tree: Node,
-    *,
-    root: Path,
-    target: str | None,
-    given: Mapping[str, str],
-    user: str,
-    environ: Mapping[str, str],
-    confined: bool = True,
-    called: str | None = None,
-    assumed: str | None = None,
-    execute: bool = True,
-) -> Bundle:
-    """Return `tree`, the merged files of a bundle, as the resolved bundle of `target`; see `load`.
-
-    Not `confined`, paths may lead out of `root`. A tree without targets has one that is `called` so.
-    """
+def resolve_bundle(tree: Node, options: ResolutionOptions) -> Bundle:
+    """Return `tree`, the merged files of a bundle, as the resolved bundle of its target; see `load`."""
     _require_sections(tree)
     notices = (*repeated_keys(tree), *unknown_fields(tree))
     tree, mistyped = without_mistyped(tree)
     notices += mistyped
     tree = _rename_environments(tree)
-    chosen = called or choose_target(tree, target)
-    tree = select_target(tree, chosen)
+    target = options.only_target or choose_target(tree, options.target)
+    tree = select_target(tree, target)
     require_unique(tree)
-    name = tree.children["bundle"].get("name")
-    if name is None:
-        raise failure(
-            "BUNDLE_INVALID", tree.position, "the bundle has no name.", next_step="Set bundle.name."
-        )
+    _require_name(tree)
     section = tree.get("workspace")
     explicit_root = section is not None and section.get("root_path") is not None
-    tree = complete_workspace(tree, user)
-    own = read_overrides(root, chosen)
-    tree = assign_variables(tree, given=given, environ=environ, overrides=own, target=chosen, assumed=assumed)
-    empty = {**git_details(tree, root), **unset_fields(tree)}
+    tree = complete_workspace(tree, options.user)
+    tree = assign_variables(tree, _variable_sources(options, target))
+    empty = {**git_details(tree, options.root), **unset_fields(tree)}
 
     def normalize(part: Node) -> Node:
         found = resolve_references(part, _EARLY, empty)
-        return merge_elements(found) if called is None else found
+        return merge_elements(found) if options.only_target is None else found
 
-    tree = make_relative_to_root(normalize(tree), confined=confined)
+    tree = make_relative_to_root(normalize(tree), confined=options.is_confined)
     tree = inherit_permissions(inherit_run_as(tree))
     require_mode(tree, explicit_root=explicit_root)
     preset = presets_of(tree)
     tree = apply_presets(tree, preset)
     code = python_code_of(tree)
-    if code is not None and execute:
+    if code is not None and not options.is_static:
 
         def initialize(part: Node) -> Node:
             return apply_presets(inherit_permissions(inherit_run_as(normalize(part))), preset)
 
         tree, warnings = add_python_resources(
-            tree, code, root=root, environ=environ, initialize=initialize, normalize=normalize
+            tree, code, root=options.root, environ=options.environ, initialize=initialize, normalize=normalize
         )
         require_unique(tree)
         require_mode(tree, explicit_root=explicit_root)
@@ -154,10 +180,16 @@ def resolve_bundle(
     mode = tree.children["bundle"].get("mode")
     config = plain(tree)
     return Bundle(
-        *(root, str(config["bundle"]["name"]), chosen, mode.value if mode else None, config, tree),
+        *(options.root, str(config["bundle"]["name"]), target, mode.value if mode else None, config, tree),
         notices=notices,
-        unexecuted=code.functions if code is not None and not execute else (),
+        unexecuted=code.functions if code is not None and options.is_static else (),
     )
+
+
+def _variable_sources(options: ResolutionOptions, target: str) -> VariableSources:
+    overrides = read_overrides(options.root, target)
+    unassigned = UNASSIGNED if options.is_static else None
+    return VariableSources(options.variables, options.environ, overrides, target, unassigned)
 
 
 def _login() -> str:
@@ -178,4 +210,11 @@ def _require_sections(tree: Node) -> None:
     if "bundle" not in tree.children:
         raise failure(
             "BUNDLE_INVALID", tree.position, "there is no section `bundle`.", next_step="Set bundle.name."
+        )
+
+
+def _require_name(tree: Node) -> None:
+    if tree.children["bundle"].get("name") is None:
+        raise failure(
+            "BUNDLE_INVALID", tree.position, "the bundle has no name.", next_step="Set bundle.name."
         )

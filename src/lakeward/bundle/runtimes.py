@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.bundle.configuration.includes import find_root
-from lakeward.bundle.loader import load, targets_to_read
+from lakeward.bundle.loader import load_statically, targets_to_read
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 from lakeward.session import known
 
 SERVERLESS = "serverless"
-UNASSIGNED = "lakeward-no-value"
-"""What variables that nothing gives a value are taken to be, so that the rest can be read."""
 # Tasks that run code of the user's, on compute that the task or its job names.
 _CODE = ("notebook_task", "python_wheel_task", "spark_python_task")
 
@@ -34,7 +32,7 @@ def runtime_here(folder: Path) -> str | None:
         names = targets_to_read(root)
     for name in names:
         with suppress(BundleError):
-            found = known(runtime_of(load(root, name, {}, assumed=UNASSIGNED, execute=False)) or "")
+            found = known(runtime_of(load_statically(root, name)) or "")
             if found is not None:
                 return found.name
     return None

@@ -113,14 +113,14 @@ def _base(path: Path) -> str:
 
 def _runtime_of_bundle(path: Path, environ: Mapping[str, str], target: str | None) -> str | None:
     """Return the runtime of the bundle that `path` is a part of."""
-    from lakeward.bundle import UNASSIGNED, find_root, load, runtime_of, targets_to_read
+    from lakeward.bundle import find_root, load_statically, runtime_of, targets_to_read
 
     root = find_root(path.absolute())
     if root is None:
         return None
     try:
         name = targets_to_read(root, target, environ)[0]
-        return runtime_of(load(root, name, environ=environ, assumed=UNASSIGNED, execute=False))
+        return runtime_of(load_statically(root, name, environ))
     except (LakewardError, OSError, ValueError, RecursionError):
         return None
 
@@ -211,7 +211,7 @@ def _bundle(
     file: SourceFile, profiles: list[str], environ: Mapping[str, str], target: str | None
 ) -> tuple[list[Use], list[Unread]]:
     """Return the uses of a bundle's targets, each use and each failure once with the targets that have it."""
-    from lakeward.bundle import UNASSIGNED, load, runtime_of, targets_to_read
+    from lakeward.bundle import load_statically, runtime_of, targets_to_read
 
     folder, prefix = file.path.parent, file.name.rpartition("/")[0]
     uses: dict[Use, list[str]] = {}
@@ -223,7 +223,7 @@ def _bundle(
         return [], [Unread(Place(file.name), str(error))]
     for name in names:
         try:
-            bundle: Bundle = load(folder, name, environ=environ, assumed=UNASSIGNED, execute=False)
+            bundle: Bundle = load_statically(folder, name, environ)
         except _UNREADABLE as error:
             reasons.setdefault(Unread(Place(file.name), str(error)), []).append(name)
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from lakeward.bundle.configuration.limits import too_deep
@@ -60,49 +61,47 @@ def read_overrides(root: Path, target: str) -> Node | None:
     return lift(values, Position(name, 1, 1))
 
 
-def assign_variables(
-    tree: Node,
-    *,
-    given: Mapping[str, str],
-    environ: Mapping[str, str],
-    overrides: Node | None,
-    target: str,
-    assumed: str | None,
-) -> Node:
+@dataclass(frozen=True)
+class VariableSources:
+    """Where the values of variables come from, apart from their declarations.
+
+    Attributes:
+        command_line: The values of `--var`.
+        environ: The environment, with `BUNDLE_VAR_<name>`.
+        overrides: The content of the overrides file, None without one.
+        target: The target that the overrides belong to.
+        unassigned: The value of every variable that has none; None: that is an error.
+    """
+
+    command_line: Mapping[str, str]
+    environ: Mapping[str, str]
+    overrides: Node | None
+    target: str
+    unassigned: str | None = None
+
+
+def assign_variables(tree: Node, sources: VariableSources) -> Node:
     """Return `tree` with `variables.<name>.value` set for each variable.
 
-    `given` are the values of the command line, `overrides` the content of the overrides file, `assumed`
-    the value of every variable that has none (None: that is an error). Raises BundleError for a value
-    of an undeclared variable (VARIABLE_UNKNOWN), a variable without a value
+    Raises BundleError for a value of an undeclared variable (VARIABLE_UNKNOWN), a variable without a value
     (VARIABLE_UNASSIGNED), and forms that a variable cannot take.
     """
     declared = tree.children["variables"]
     known = declared.children
-    for name in given:
+    for name in sources.command_line:
         if name not in known:
             raise BundleError(
                 "VARIABLE_UNKNOWN",
                 f"--var gives a value to `{name}`, which the bundle does not declare.",
                 next_step=unknown_name_hint(name, known, what="variables"),
             )
-    own = overrides.children if overrides is not None else {}
-    for name, value in own.items():
+    overrides = sources.overrides.children if sources.overrides is not None else {}
+    for name, value in overrides.items():
         if name not in known:
             message = f"a value for the variable `{name}`, which the bundle does not declare."
             next_step = unknown_name_hint(name, known, what="variables")
             raise failure("VARIABLE_UNKNOWN", value.position, message, next_step=next_step)
-    values = {
-        name: _with_value(
-            name,
-            node,
-            given.get(name),
-            environ.get(f"BUNDLE_VAR_{name}"),
-            own.get(name),
-            target,
-            assumed,
-        )
-        for name, node in known.items()
-    }
+    values = {name: _with_value(name, node, sources) for name, node in known.items()}
     return Node({**tree.children, "variables": Node(values, declared.position)}, tree.position)
 
 
@@ -116,15 +115,10 @@ def _looked_up(name: str, lookup: Node) -> Node:
     return Node(f"{kinds[0]}:{lookup.children[kinds[0]].value}", lookup.position)
 
 
-def _with_value(
-    name: str,
-    node: Node,
-    given: str | None,
-    environment: str | None,
-    own: Node | None,
-    target: str,
-    assumed: str | None,
-) -> Node:
+def _with_value(name: str, node: Node, sources: VariableSources) -> Node:
+    given, environment = sources.command_line.get(name), sources.environ.get(f"BUNDLE_VAR_{name}")
+    own = sources.overrides.get(name) if sources.overrides is not None else None
+    overrides_file = f".databricks/bundle/{sources.target}/variable-overrides.json"
     if node.value is not None and not isinstance(node.value, dict):
         message = f"the variable `{name}` is declared by a mapping (`default:`, `description:`, `type:`)."
         raise failure("VARIABLE_INVALID", node.position, message)
@@ -133,7 +127,7 @@ def _with_value(
     if is_complex and (given is not None or (environment is not None and own is None)):
         source = "--var" if given is not None else f"BUNDLE_VAR_{name}"
         message = f"the variable `{name}` is complex and cannot be given by {source}."
-        next_step = f"Write it into .databricks/bundle/{target}/variable-overrides.json or into the target."
+        next_step = f"Write it into {overrides_file} or into the target."
         raise failure("VARIABLE_INVALID", node.position, message, next_step=next_step)
     if given is not None:
         value = Node(given, node.position)
@@ -145,13 +139,13 @@ def _with_value(
         value = _looked_up(name, lookup)
     elif "default" in node.children and node.children["default"].value is not None:
         value = node.children["default"]
-    elif assumed is not None:
-        return Node({**node.children, "value": Node(assumed, node.position)}, node.position)
+    elif sources.unassigned is not None:
+        return Node({**node.children, "value": Node(sources.unassigned, node.position)}, node.position)
     else:
         message = f"the variable `{name}` has no value."
         next_step = (
             f"Give it one with --var {name}=…, with the environment variable BUNDLE_VAR_{name}, or in "
-            f".databricks/bundle/{target}/variable-overrides.json (or as its default in databricks.yml)."
+            f"{overrides_file} (or as its default in databricks.yml)."
         )
         raise failure("VARIABLE_UNASSIGNED", node.position, message, next_step=next_step)
     if value is own and isinstance(value.value, dict | list) != is_complex:
