@@ -93,64 +93,51 @@ def served(folder: Path) -> Iterator[Callable[..., Any]]:
             server.terminate()
 
 
-def granted(folder: Path) -> dict[str, list[str]]:
-    known = json.loads((folder / ".lakeward/dev/workspace/connection.json").read_text())
-    address = f"{known['host']}/api/2.1/unity-catalog/permissions/schema/main.story"
-    answer = requests.get(address, headers={"Authorization": f"Bearer {known['token']}"}, timeout=120).json()
+def granted(ask: Callable[..., Any]) -> dict[str, list[str]]:
+    answer = ask("/api/2.1/unity-catalog/permissions/schema/main.story")
     return {each["principal"]: each["privileges"] for each in answer["privilege_assignments"]}
 
 
 @pytest.mark.slow
 def test_deploy_run_deploy_destroy(folder: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "lakeward", "workspace", "--json"],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        try:
-            assert server.stdout is not None
-            assert json.loads(server.stdout.readline())["host"].startswith("http://127.0.0.1:")
-            # As `lakeward run` has left it.
-            (folder / ".lakeward/dev/warehouse/main/story").mkdir(parents=True)
-            first = bundle(folder, "deploy")
-            assert first.returncode == 0, first.stderr
-            assert first.stdout.count("created ") == 6
-            assert granted(folder) == {"team": ["SELECT", "USE_SCHEMA"]}
-            ran = bundle(folder, "run", "j", "--params", "who=me")
-            assert ran.returncode == 0, ran.stdout + ran.stderr
-            assert ran.stdout.count("SUCCESS") == 3
-            one = bundle(folder, "run", "j", "--only", "wheel", "-o", "json")
-            output = json.loads(one.stdout)
-            assert (one.returncode, output["state"]) == (0, "COMPLETED"), one.stderr
-            states = {task["task_key"]: task["state"] for task in output["tasks"]}
-            assert states == {"file": "EXCLUDED", "wheel": "SUCCESS"}
-            wrong = bundle(folder, "run", "j")
-            assert wrong.returncode == 1
-            assert "['" in wrong.stderr
-            second = bundle(folder, "deploy")
-            assert second.stdout.startswith("Deployed story as dev: 0 files, 0 resources changed.\n")
-            text = FILES["databricks.yml"].replace("name: refresh", "name: refreshed")
-            text = text.replace("  volumes:", "  #").replace(
-                "principal: team, privileges: [USE_SCHEMA", "principal: all, privileges: [USE_SCHEMA"
-            )
-            (folder / "databricks.yml").write_text(text)
-            third = bundle(folder, "deploy")
-            assert "updated jobs.k" in third.stdout and "deleted volumes.v" in third.stdout, third.stderr
-            assert "updated schemas.s" in third.stdout
-            assert granted(folder) == {"all": ["SELECT", "USE_SCHEMA"]}
-            fourth = json.loads(bundle(folder, "deploy", "-o", "json").stdout)
-            assert (fourth["files"], fourth["created"], len(fourth["unchanged"])) == (0, [], 5)
-            unasked = bundle(folder, "destroy")
-            assert (unasked.returncode, "--auto-approve" in unasked.stderr) == (2, True)
-            gone = json.loads(bundle(folder, "destroy", "--auto-approve", "-o", "json").stdout)
-            assert len(gone["deleted"]) == 5
-            again = bundle(folder, "destroy", "--auto-approve")
-            assert "0 resources" in again.stdout
-            assert not (folder / ".lakeward/dev/workspace/Users/other").exists()
-        finally:
-            server.terminate()
+    with served(folder) as ask:
+        # As `lakeward run` has left it.
+        (folder / ".lakeward/dev/warehouse/main/story").mkdir(parents=True)
+        first = bundle(folder, "deploy")
+        assert first.returncode == 0, first.stderr
+        assert first.stdout.count("created ") == 6
+        assert granted(ask) == {"team": ["SELECT", "USE_SCHEMA"]}
+        ran = bundle(folder, "run", "j", "--params", "who=me")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert ran.stdout.count("SUCCESS") == 3
+        one = bundle(folder, "run", "j", "--only", "wheel", "-o", "json")
+        output = json.loads(one.stdout)
+        assert (one.returncode, output["state"]) == (0, "COMPLETED"), one.stderr
+        states = {task["task_key"]: task["state"] for task in output["tasks"]}
+        assert states == {"file": "EXCLUDED", "wheel": "SUCCESS"}
+        wrong = bundle(folder, "run", "j")
+        assert wrong.returncode == 1
+        assert "['" in wrong.stderr
+        second = bundle(folder, "deploy")
+        assert second.stdout.startswith("Deployed story as dev: 0 files, 0 resources changed.\n")
+        text = FILES["databricks.yml"].replace("name: refresh", "name: refreshed")
+        text = text.replace("  volumes:", "  #").replace(
+            "principal: team, privileges: [USE_SCHEMA", "principal: all, privileges: [USE_SCHEMA"
+        )
+        (folder / "databricks.yml").write_text(text)
+        third = bundle(folder, "deploy")
+        assert "updated jobs.k" in third.stdout and "deleted volumes.v" in third.stdout, third.stderr
+        assert "updated schemas.s" in third.stdout
+        assert granted(ask) == {"all": ["SELECT", "USE_SCHEMA"]}
+        fourth = json.loads(bundle(folder, "deploy", "-o", "json").stdout)
+        assert (fourth["files"], fourth["created"], len(fourth["unchanged"])) == (0, [], 5)
+        unasked = bundle(folder, "destroy")
+        assert (unasked.returncode, "--auto-approve" in unasked.stderr) == (2, True)
+        gone = json.loads(bundle(folder, "destroy", "--auto-approve", "-o", "json").stdout)
+        assert len(gone["deleted"]) == 5
+        again = bundle(folder, "destroy", "--auto-approve")
+        assert "0 resources" in again.stdout
+        assert not (folder / ".lakeward/dev/workspace/Users/other").exists()
 
 
 SLEEPER = """
@@ -207,36 +194,26 @@ def test_local_overrides_the_host_and_names_what_is_left_out(tmp_path: Path) -> 
     text += "    description: '${resources.genie_spaces.genie_spaces_key.space_id}'}}\n"
     text = text.replace("python_file: t.py}", "python_file: t.py}, existing_cluster_id: c")
     write_files(tmp_path, {"databricks.yml": text, "t.py": "print(1)\n", ".gitignore": ".lakeward/\n"})
-    with subprocess.Popen(
-        [sys.executable, "-m", "lakeward", "workspace", "--json"],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        try:
-            assert server.stdout is not None
-            host = json.loads(server.stdout.readline())["host"]
-            deployed = bundle(tmp_path, "deploy", "--local")
-            assert deployed.returncode == 0, deployed.stderr
-            for kind in others:
-                assert f"the resource {kind}.{kind}_key is not deployed".capitalize() in deployed.stderr, kind
-            assert "lakeward bundle run j -t default --local" in deployed.stdout
-            assert "created catalogs.mine" in deployed.stdout
-            again = json.loads(bundle(tmp_path, "deploy", "--local", "-o", "json").stdout)
-            assert (again["created"], again["updated"]) == ([], [])
-            assert len(again["findings"]) == len(others)
-            summary = json.loads(bundle(tmp_path, "summary", "--local", "-o", "json").stdout)
-            assert summary["host"] == host
-            job = summary["resources"]["jobs"]["j"]
-            assert isinstance(job["id"], int) and job["deployed"] is True
-            assert bundle(tmp_path, "run", "j", "--local").returncode == 0
-            for command in (["run", "j"], ["destroy", "--auto-approve"]):
-                assert "HOST_NOT_LOCAL" in bundle(tmp_path, *command).stderr
-            destroyed = bundle(tmp_path, "destroy", "--auto-approve", "--local")
-            assert "deleted jobs.j" in destroyed.stdout and "deleted catalogs.mine" in destroyed.stdout
-        finally:
-            server.terminate()
+    with served(tmp_path):
+        deployed = bundle(tmp_path, "deploy", "--local")
+        assert deployed.returncode == 0, deployed.stderr
+        for kind in others:
+            assert f"the resource {kind}.{kind}_key is not deployed".capitalize() in deployed.stderr, kind
+        assert "lakeward bundle run j -t default --local" in deployed.stdout
+        assert "created catalogs.mine" in deployed.stdout
+        again = json.loads(bundle(tmp_path, "deploy", "--local", "-o", "json").stdout)
+        assert (again["created"], again["updated"]) == ([], [])
+        assert len(again["findings"]) == len(others)
+        summary = json.loads(bundle(tmp_path, "summary", "--local", "-o", "json").stdout)
+        connection = json.loads((tmp_path / ".lakeward/default/workspace/connection.json").read_text())
+        assert summary["host"] == connection["host"]
+        job = summary["resources"]["jobs"]["j"]
+        assert isinstance(job["id"], int) and job["deployed"] is True
+        assert bundle(tmp_path, "run", "j", "--local").returncode == 0
+        for command in (["run", "j"], ["destroy", "--auto-approve"]):
+            assert "HOST_NOT_LOCAL" in bundle(tmp_path, *command).stderr
+        destroyed = bundle(tmp_path, "destroy", "--auto-approve", "--local")
+        assert "deleted jobs.j" in destroyed.stdout and "deleted catalogs.mine" in destroyed.stdout
 
 
 def test_catalogs_of_resources_exist_after_the_first_deployment(tmp_path: Path) -> None:
@@ -435,22 +412,14 @@ def test_packages_are_resolved_at_deployment_and_installed_for_tasks(
     assert "absent==9" in refused.stderr
     assert not (root / ".lakeward").exists()
     (root / "needs.txt").write_text("tiny==1.0\n")
-    with subprocess.Popen(
-        [sys.executable, "-m", "lakeward", "workspace", "--json"],
-        cwd=root, env=environment(), stdout=subprocess.PIPE, text=True,
-    ) as server:  # fmt: skip
-        try:
-            assert server.stdout is not None
-            server.stdout.readline()
-            deployed = bundle(root, "deploy")
-            assert deployed.returncode == 0, deployed.stderr
-            ran = bundle(root, "run", "j")
-            assert ran.returncode == 0, ran.stdout + ran.stderr
-            (root / "needs.txt").unlink()
-            shutil.rmtree(tmp_path / "machine" / "cache" / "layers")
-            shutil.rmtree(tmp_path / "machine" / "wheels")
-            lost = bundle(root, "run", "j")
-            assert lost.returncode == 1
-            assert "tiny==1.0" in lost.stdout + lost.stderr
-        finally:
-            server.terminate()
+    with served(root):
+        deployed = bundle(root, "deploy")
+        assert deployed.returncode == 0, deployed.stderr
+        ran = bundle(root, "run", "j")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        (root / "needs.txt").unlink()
+        shutil.rmtree(tmp_path / "machine" / "cache" / "layers")
+        shutil.rmtree(tmp_path / "machine" / "wheels")
+        lost = bundle(root, "run", "j")
+        assert lost.returncode == 1
+        assert "tiny==1.0" in lost.stdout + lost.stderr
