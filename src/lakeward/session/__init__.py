@@ -103,7 +103,7 @@ if TYPE_CHECKING:
         stored_name,
         users_schema,
     )
-    from lakeward.session.tables.information_schema import INFORMATION_SCHEMA
+    from lakeward.session.tables.information_schema import INFORMATION_SCHEMA, SELECTING_COLUMNS
 
 __getattr__ = lazy_exports(__name__, __file__)
 

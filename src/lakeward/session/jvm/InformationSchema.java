@@ -24,6 +24,7 @@ public class InformationSchema implements SupportsRead {
 
     public static final String NAME = "information_schema";
     private static volatile Map relations = new TreeMap();
+    private static volatile Map selecting = Collections.EMPTY_MAP;
 
     private final RelationCatalog catalog;
     private final WarehouseLayout folder;
@@ -35,9 +36,13 @@ public class InformationSchema implements SupportsRead {
         this.name = name;
     }
 
-    /** The relations: a JSON object of their columns as DDL, by name. */
-    public static void use(String ddl) {
+    /**
+     * Two JSON objects: the columns of the relations as DDL, by name; and what a filter on a column selects of the
+     * objects that are read, by `relation.column`: "catalogs", "schemas" or "tables".
+     */
+    public static void use(String ddl, String columns) {
         try {
+            selecting = ObjectDefinitions.javaMap(WarehouseLayout.JSON.readTree(columns));
             relations = new TreeMap(ObjectDefinitions.javaMap(WarehouseLayout.JSON.readTree(ddl)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -71,6 +76,6 @@ public class InformationSchema implements SupportsRead {
     }
 
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-        return new InformationSchemaScan(catalog, folder, name, schema());
+        return new InformationSchemaScan(catalog, folder, name, schema(), selecting);
     }
 }

@@ -39,27 +39,22 @@ import org.apache.spark.unsafe.types.UTF8String;
 class InformationSchemaScan implements LocalScan, SupportsPushDownFilters {
 
     private static final String EVERYTHING = "system";
-    private static final Set CATALOG_COLUMNS = namesOf("table_catalog catalog_name constraint_catalog specific_catalog routine_catalog volume_catalog");
-    private static final Set SCHEMA_COLUMNS = namesOf("table_schema schema_name constraint_schema specific_schema routine_schema volume_schema");
-    private static final Set TABLE_COLUMNS = namesOf("table_name");
 
     private final RelationCatalog catalog;
     private final WarehouseLayout folder;
     private final String name;
     private final StructType schema;
+    private final Map selecting;
     // The names that rows may have; null for any.
     private Set catalogNames, schemaNames, tableNames;
     private Filter[] used = new Filter[0];
 
-    InformationSchemaScan(RelationCatalog catalog, WarehouseLayout folder, String name, StructType schema) {
+    InformationSchemaScan(RelationCatalog catalog, WarehouseLayout folder, String name, StructType schema, Map selecting) {
         this.catalog = catalog;
         this.folder = folder;
         this.name = name;
         this.schema = schema;
-    }
-
-    private static Set namesOf(String words) {
-        return new HashSet(Arrays.asList((Object[]) words.split(" ")));
+        this.selecting = selecting;
     }
 
     public StructType readSchema() {
@@ -94,12 +89,11 @@ class InformationSchemaScan implements LocalScan, SupportsPushDownFilters {
         } else {
             return false;
         }
-        // There, the table is the one that a key references.
-        if (name.startsWith("constraint_") && column.startsWith("table_")) return false;
+        Object selected = selecting.get(name + "." + column);
         Set wanted = new HashSet(Arrays.asList(values));
-        if (CATALOG_COLUMNS.contains(column)) catalogNames = both(catalogNames, wanted);
-        else if (SCHEMA_COLUMNS.contains(column)) schemaNames = both(schemaNames, wanted);
-        else if (TABLE_COLUMNS.contains(column)) tableNames = both(tableNames, wanted);
+        if ("catalogs".equals(selected)) catalogNames = both(catalogNames, wanted);
+        else if ("schemas".equals(selected)) schemaNames = both(schemaNames, wanted);
+        else if ("tables".equals(selected)) tableNames = both(tableNames, wanted);
         else return false;
         return true;
     }

@@ -102,3 +102,33 @@ def _ddl(columns: str) -> str:
 
 
 INFORMATION_SCHEMA = {name: _ddl(columns) for name, columns in _COLUMNS.items()}
+
+# Columns with the names of the objects that are read for a row.
+_SELECTING = {
+    "catalogs": (
+        *("table_catalog", "catalog_name", "constraint_catalog", "specific_catalog", "routine_catalog"),
+        "volume_catalog",
+    ),
+    "schemas": (
+        *("table_schema", "schema_name", "constraint_schema", "specific_schema", "routine_schema"),
+        "volume_schema",
+    ),
+    "tables": ("table_name",),
+}
+# There, the table is the one that a key references.
+_OF_REFERENCED_TABLES = ("constraint_column_usage", "constraint_table_usage")
+
+
+def _selecting_columns() -> dict[str, str]:
+    kinds = {column: kind for kind, columns in _SELECTING.items() for column in columns}
+    found = {}
+    for relation, columns in _COLUMNS.items():
+        for column in (each.partition(":")[0] for each in columns.split()):
+            is_referenced = relation in _OF_REFERENCED_TABLES and column.startswith("table_")
+            if column in kinds and not is_referenced:
+                found[f"{relation}.{column}"] = kinds[column]
+    return found
+
+
+SELECTING_COLUMNS = _selecting_columns()
+"""What a filter on `relation.column` selects of the objects that are read: catalogs, schemas or tables."""
