@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from lakeward.check import check
-from lakeward.environments.repository import root_of
+from lakeward.environments.repository import repository_root
 from lakeward.environments.sources import read_all
 from lakeward.environments.uv_program import Installer
 
@@ -57,7 +57,7 @@ def test_every_cell_is_looked_at_but_the_broken_one(root: Path) -> None:
 
 
 def test_requirements_are_read(root: Path) -> None:
-    assert root_of(root) == root
+    assert repository_root(root) == root
     assert [each.text for each in read_all(root).wanted] == ["tomli>=2"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from scripts.actionlint import find_actionlint
 
 from lakeward.cli import main
-from lakeward.cli.project_template import name_from, starter
+from lakeward.cli.project_template import bundle_name, template_files
 from tests.processes import SharedDaemon, outcome
 
 pytestmark = pytest.mark.process
@@ -54,9 +54,9 @@ def test_what_is_there_stays_as_it_is(made: Path, capsys: pytest.CaptureFixture[
     ("text", "name"), [("My Lake-House", "my_lake_house"), ("2026", "lake_2026"), ("ä", "lake")]
 )
 def test_any_folder_gives_a_name_that_schemas_take(text: str, name: str) -> None:
-    assert name_from(text) == name
+    assert bundle_name(text) == name
     assert all("@" not in content.replace("@dp.", "").replace("checkout@", "").replace("setup-uv@", "")
-               for path, content in starter(name).items() if not path.endswith(".pyi"))  # fmt: skip
+               for path, content in template_files(name).items() if not path.endswith(".pyi"))  # fmt: skip
 
 
 @pytest.mark.process

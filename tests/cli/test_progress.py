@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from lakeward.cli.output_streams import Streams
-from lakeward.cli.progress_display import Board, Living, Plain
+from lakeward.cli.progress_display import LineDisplay, LiveDisplay, ProgressBoard
 from lakeward.jobs import TaskProgress
 from lakeward.pipelines import Progress
 
@@ -22,7 +22,7 @@ class Clock:
 
 def test_one_line_is_written_for_every_change_of_a_state_and_none_for_repeats() -> None:
     clock, err = Clock(), io.StringIO()
-    plain = Plain(Board("orders", clock), Streams(io.StringIO(), err))
+    plain = LineDisplay(ProgressBoard("orders", clock), Streams(io.StringIO(), err))
     plain(TaskProgress("refresh", "RUNNING"))
     for name in ("bronze", "gold", "late"):
         plain(Progress(name, "view", "QUEUED"))
@@ -46,13 +46,13 @@ def test_one_line_is_written_for_every_change_of_a_state_and_none_for_repeats() 
 
 
 def test_an_event_without_a_dataset_changes_the_stage() -> None:
-    board = Board("orders", Clock())
+    board = ProgressBoard("orders", Clock())
     assert board.take(Progress("", "", "PLANNING", message="reading sources")) is None
     assert board.stage == "reading sources"
 
 
 def test_the_stage_counts_the_datasets_of_the_task_that_are_done() -> None:
-    board = Board("orders", Clock())
+    board = ProgressBoard("orders", Clock())
     board.take(TaskProgress("refresh", "RUNNING"))
     board.take(Progress("a", "view", "QUEUED"))
     board.take(Progress("b", "view", "QUEUED"))
@@ -62,7 +62,7 @@ def test_the_stage_counts_the_datasets_of_the_task_that_are_done() -> None:
 
 def test_seconds_run_on_until_the_dataset_has_ended() -> None:
     clock = Clock()
-    board = Board("orders", clock)
+    board = ProgressBoard("orders", clock)
     line = board.take(Progress("a", "view", "RUNNING"))
     assert line is not None
     clock.now = 2.0
@@ -74,13 +74,13 @@ def test_seconds_run_on_until_the_dataset_has_ended() -> None:
 
 def living(datasets: int, *, width: int, height: int) -> list[str]:
     clock = Clock()
-    board = Board("orders · dev", clock)
+    board = ProgressBoard("orders · dev", clock)
     for number in range(datasets):
         board.take(Progress(f"dataset_{number}", "streaming_table", "RUNNING", rows_written=number))
         if number < datasets - 2:
             board.take(Progress(f"dataset_{number}", "streaming_table", "COMPLETED", rows_written=number))
     console = Console(file=io.StringIO(), width=width, height=height, highlight=False)
-    console.print(Living(board))
+    console.print(LiveDisplay(board))
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # it is the StringIO above
 
 

@@ -10,8 +10,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from lakeward.cli.next_steps import after
-from lakeward.cli.summary import of_job, of_update, print_summary
+from lakeward.cli.next_steps import next_commands
+from lakeward.cli.summary import print_summary, summarize_job, summarize_update
 from lakeward.jobs import JobRun
 from lakeward.pipelines import Update
 
@@ -31,7 +31,7 @@ def row(text: str, name: str) -> str:
 
 
 def test_every_dataset_has_its_numbers(done: Update) -> None:
-    text = printed(of_update, done)
+    text = printed(summarize_update, done)
     assert "orders · dev  COMPLETED  4.2 s" in text
     assert row(text, "dataset") == "dataset|kind|state|rows written|dropped|passed|failed|seconds"
     assert row(text, "heart_rate") == "heart_rate|streaming table|COMPLETED|1,000|12|2,012|12|1.0"
@@ -39,13 +39,13 @@ def test_every_dataset_has_its_numbers(done: Update) -> None:
 
 
 def test_a_number_that_is_not_known_is_a_dash_and_never_zero(broken: Update) -> None:
-    assert row(printed(of_update, broken), "workouts") == "workouts|streaming table|FAILED|–|0.7"
+    assert row(printed(summarize_update, broken), "workouts") == "workouts|streaming table|FAILED|–|0.7"
 
 
 def test_a_failure_is_reported_in_full_below_the_table_and_a_skipped_dataset_with_its_cause(
     broken: Update,
 ) -> None:
-    text = printed(of_update, broken)
+    text = printed(summarize_update, broken)
     assert "workouts FAILED\n  [EXPECTATION_FAILED] valid_user: user_id IS NOT NULL\n" in text
     assert "  record: {user_id: NULL, session_id: 7}" in text
     assert "workout_bpm SKIPPED\n  workouts has failed." in text
@@ -57,13 +57,13 @@ def test_an_error_of_a_dataset_is_printed_once(broken: Update) -> None:
     errors = [f"[X] {name}.py:1: `{name}_raw` cannot be found\n    def {name}(): …" for name in ("a", "ab")]
     datasets = [replace(broken.datasets[0], name=text[4:6], state="FAILED", error=text) for text in errors]
     whole = "\n".join([errors[0], "[Y] c.py:2: cannot be read\n    import c", errors[1]])
-    text = printed(of_update, replace(broken, datasets=tuple(datasets), error=whole))
+    text = printed(summarize_update, replace(broken, datasets=tuple(datasets), error=whole))
     assert [text.count(part) for part in ("a_raw", "ab_raw", "def a()", "def ab()")] == [1, 1, 1, 1]
     assert "  [Y] c.py:2: cannot be read\n      import c" in text
 
 
 def test_a_job_has_a_section_for_each_task(job: JobRun) -> None:
-    text = printed(of_job, job)
+    text = printed(summarize_job, job)
     marks = [line for line in text.splitlines() if line.startswith("▸")]
     assert [line.split()[1:3] for line in marks] == [
         ["land", "SUCCESS"],
@@ -76,23 +76,23 @@ def test_a_job_has_a_section_for_each_task(job: JobRun) -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(done: Update, width: int) -> None:
-    text = printed(of_update, done, width=width)
+    text = printed(summarize_update, done, width=width)
     assert all(cell_len(line) <= width for line in text.splitlines())
     assert "1,234,567" in text
 
 
 def test_commands_to_try_are_on_one_line_each_even_on_a_narrow_terminal(done: Update) -> None:
     command = 'lakeward sql -t dev -e "select * from workout_bpm_summary limit 5"'
-    assert command in printed(of_update, done, width=40, commands=(command,))
+    assert command in printed(summarize_update, done, width=40, commands=(command,))
 
 
 def test_the_next_commands_look_at_the_last_gold_table_and_at_the_events(done: Update) -> None:
-    assert after(done.datasets, prefix="", target="dev", events_of="wearables") == [
+    assert next_commands(done.datasets, prefix="", target="dev", events_of="wearables") == [
         'lakeward sql -t dev -e "select * from workout_bpm_summary limit 5"',
         "lakeward report wearables -t dev",
         "lakeward events wearables -t dev",
     ]
-    assert after(done.datasets, prefix="a.b.", target=None, events_of=None) == [
+    assert next_commands(done.datasets, prefix="a.b.", target=None, events_of=None) == [
         'lakeward sql -e "select * from a.b.workout_bpm_summary limit 5"'
     ]
 
@@ -114,7 +114,7 @@ def test_the_next_command_completes_a_name_by_what_it_lacks(
     from dataclasses import replace
 
     table = replace(done.datasets[0], kind="streaming_table", state="COMPLETED", name=name)
-    assert after([table], prefix=prefix, target=None, events_of=None) == [
+    assert next_commands([table], prefix=prefix, target=None, events_of=None) == [
         f'lakeward sql -e "select * from {expected} limit 5"'
     ]
 
@@ -123,4 +123,4 @@ def test_control_characters_of_an_error_do_not_reach_the_terminal(broken: Update
     from dataclasses import replace
 
     evil = replace(broken, error="boom \x1b[2J")
-    assert "\x1b" not in printed(of_update, evil)
+    assert "\x1b" not in printed(summarize_update, evil)

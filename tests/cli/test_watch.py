@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from lakeward.cli.output_streams import Streams
-from lakeward.cli.progress_display import Board, Living, Plain
+from lakeward.cli.progress_display import LineDisplay, LiveDisplay, ProgressBoard
 from lakeward.cli.stream_watch import BatchReader, TaskBatchReader, watching_streams
 from lakeward.session import Settings
 from tests.report.events import START, Events
@@ -135,10 +135,10 @@ def test_a_batch_is_a_line_or_a_row_of_the_living_table(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text(lines("one", 3))
     ((flow, batch),) = BatchReader([tmp_path], START).read()
     err = io.StringIO()
-    plain = Plain(Board("run", lambda: 0.0), Streams(io.StringIO(), err))
+    plain = LineDisplay(ProgressBoard("run", lambda: 0.0), Streams(io.StringIO(), err))
     plain.batch(flow, batch)
     assert err.getvalue() == f"    0.0 s  {LINE}\n"
-    living = Living(Board("run", lambda: 0.0))
+    living = LiveDisplay(ProgressBoard("run", lambda: 0.0))
     living.batch(flow, batch)
     console = Console(file=io.StringIO(), width=200, record=True)
     console.print(living)

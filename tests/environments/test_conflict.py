@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.cli.main import refuse_or_warn
-from lakeward.environments import CLASH, clash, cure
+from lakeward.environments import CLASH, conflicting_connect_version, removal_command
 from lakeward.errors import SetupError
 from tests.environments.conftest import Machine
 from tests.processes import outcome
@@ -32,8 +32,8 @@ def call(folder: Path, site: Path, *arguments: str) -> subprocess.CompletedProce
 
 
 def test_it_is_known_with_its_version(conflicting: Path) -> None:
-    assert clash([str(conflicting)]) == "16.1.2"
-    assert clash([str(conflicting.parent)]) is None
+    assert conflicting_connect_version([str(conflicting)]) == "16.1.2"
+    assert conflicting_connect_version([str(conflicting.parent)]) is None
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,17 @@ def test_a_command_that_needs_spark_is_refused(conflicting: Path, arguments: tup
 
 def test_the_cure_speaks_of_the_installer_that_made_the_environment(tmp_path: Path) -> None:
     (tmp_path / "pyvenv.cfg").write_text("home = /usr\nuv = 0.5.1\n")
-    assert cure(prefix=tmp_path).startswith("uv pip uninstall databricks-connect && uv pip install ")
+    assert removal_command(prefix=tmp_path).startswith(
+        "uv pip uninstall databricks-connect && uv pip install "
+    )
     (tmp_path / "pyvenv.cfg").write_text("home = /usr\n")
-    assert " -m pip uninstall -y databricks-connect && " in cure(prefix=tmp_path)
+    assert " -m pip uninstall -y databricks-connect && " in removal_command(prefix=tmp_path)
 
 
 def test_the_version_in_the_cure_is_that_of_lakewards_own_spark() -> None:
     from importlib import metadata
 
-    assert cure().endswith(f"pyspark=={metadata.version('pyspark')}")
+    assert removal_command().endswith(f"pyspark=={metadata.version('pyspark')}")
 
 
 def test_the_tests_of_a_repository_are_not_refused_and_the_overwritten_spark_stays_behind(

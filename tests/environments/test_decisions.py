@@ -14,16 +14,16 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.build_plan import plan
-from lakeward.environments.indexes import for_uv, index_is_refused
+from lakeward.environments.build_plan import plan_environment
+from lakeward.environments.indexes import index_is_refused, uv_index_variables
 from lakeward.environments.install_errors import install_error, is_about_versions
-from lakeward.environments.installation import own
-from lakeward.environments.interpreters import Interpreter, choose, relax_bounds
-from lakeward.environments.model import Found, LeftOut, Lock, PythonWanted, Role, Wanted
-from lakeward.environments.pin_overrides import compatible, reconcile, relax_lock
+from lakeward.environments.installation import own_installation
+from lakeward.environments.interpreters import Interpreter, choose_interpreter, relax_bounds
+from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Lock, PythonWanted, Role
+from lakeward.environments.pin_overrides import are_compatible, reconcile_pins, relax_lock
 from lakeward.environments.preparation import missing_plugins
 from lakeward.environments.provided_packages import STAND_INS
-from lakeward.environments.repository import has_tests, is_package, python_release, root_of
+from lakeward.environments.repository import has_tests, is_package, python_release, repository_root
 from lakeward.environments.runtime import pinned_runtime
 from lakeward.errors import ConfigurationError, SetupError
 from lakeward.session import Settings
@@ -32,13 +32,13 @@ Repository = Callable[[Mapping[str, str]], Path]
 OWN = [Requirement("pandas>=2.2,<3"), Requirement("pyspark==4.2.0"), Requirement("rich>=13.9")]
 
 
-def requirements(*texts: str, role: Role = Role.RUN) -> list[Wanted]:
-    return [Wanted(text, "here:1", role, Requirement(text)) for text in texts]
+def requirements(*texts: str, role: Role = Role.RUN) -> list[DeclaredRequirement]:
+    return [DeclaredRequirement(text, "here:1", role, Requirement(text)) for text in texts]
 
 
 @pytest.mark.parametrize("name", [*STAND_INS, "Delta_Spark"])
 def test_what_lakeward_provides_is_left_out_with_the_reason(name: str) -> None:
-    done = reconcile(requirements(f"{name}>=1", "requests"), OWN)
+    done = reconcile_pins(requirements(f"{name}>=1", "requests"), OWN)
     instead = STAND_INS[canonicalize_name(name)].instead
     assert [each.text for each in done.wanted] == [*instead, "requests"]
     assert [(each.text, each.origin) for each in done.left_out] == [(f"{name}>=1", "here:1")]
@@ -51,7 +51,7 @@ PARTS = ("py==1.9.0", "pluggy==0.13.1", "attrs==19.3.0", "iniconfig==1.0.1", "im
 @pytest.mark.parametrize("part", PARTS)
 def test_parts_of_a_pytest_that_is_relaxed_lose_their_pins(part: str) -> None:
     own = [*OWN, Requirement("pytest>=7")]
-    done = reconcile(requirements("pytest==5.4.3", part, "six==1.15.0"), own)
+    done = reconcile_pins(requirements("pytest==5.4.3", part, "six==1.15.0"), own)
     name = Requirement(part).name
     assert [each.text for each in done.wanted] == ["pytest", name, "six==1.15.0"]
     assert len(done.relaxed) == 2 and done.relaxed[1].startswith(f"{part} (here:1) became {name}: ")
@@ -61,17 +61,17 @@ def test_parts_of_a_pytest_that_is_relaxed_lose_their_pins(part: str) -> None:
 @pytest.mark.parametrize("pytest_pin", ["pytest==8.3.0", "pytest", "pytest-cov==2.0"])
 def test_parts_of_another_pytest_keep_them(part: str, pytest_pin: str) -> None:
     own = [*OWN, Requirement("pytest>=7"), Requirement("pytest-cov>=4")]
-    done = reconcile(requirements(pytest_pin, part), own)
+    done = reconcile_pins(requirements(pytest_pin, part), own)
     assert done.wanted[1].text == part
 
 
 def test_bounds_of_parts_of_pytest_that_are_no_pins_stay() -> None:
-    done = reconcile(requirements("pytest==5.4.3", "py>=1.5", "attrs==19.*"), [Requirement("pytest>=7")])
+    done = reconcile_pins(requirements("pytest==5.4.3", "py>=1.5", "attrs==19.*"), [Requirement("pytest>=7")])
     assert [each.text for each in done.wanted] == ["pytest", "py>=1.5", "attrs==19.*"]
 
 
 def test_the_extras_of_spark_and_the_sdk_of_databricks_connect_come_all_the_same() -> None:
-    done = reconcile(
+    done = reconcile_pins(
         requirements("pyspark[connect,sql]>=3.5 ; python_version > '3.8'", "databricks-connect"), OWN
     )
     assert [each.text for each in done.wanted] == [
@@ -81,7 +81,7 @@ def test_the_extras_of_spark_and_the_sdk_of_databricks_connect_come_all_the_same
 
 
 def test_pins_that_exclude_lakewards_versions_are_relaxed_and_others_kept() -> None:
-    done = reconcile(
+    done = reconcile_pins(
         requirements("pandas[excel]==1.5.3 ; python_version > '3.8'", "rich==13.9.4", "pandas~=2.1"), OWN
     )
     assert [each.text for each in done.wanted] == [
@@ -123,8 +123,8 @@ def test_versions_of_a_lock_hold_but_for_those_that_cannot() -> None:
 def test_two_bounds_are_compatible_when_some_version_satisfies_both(
     first: str, second: str, expected: bool
 ) -> None:
-    assert compatible(SpecifierSet(first), SpecifierSet(second)) is expected
-    assert compatible(SpecifierSet(second), SpecifierSet(first)) is expected
+    assert are_compatible(SpecifierSet(first), SpecifierSet(second)) is expected
+    assert are_compatible(SpecifierSet(second), SpecifierSet(first)) is expected
 
 
 HERE = Interpreter(Path(sys.executable), "3.11.7", running=True)
@@ -139,14 +139,14 @@ def python(text: str) -> list[PythonWanted]:
     "text", [">=3.8", "", "==3.11.4", ">=3.11.9,<4", "==3.11.*", "==3.11", "<=3.11", "===3.11"]
 )
 def test_the_running_python_is_used_where_it_will_do(text: str) -> None:
-    assert choose(python(text), BOUND, uv=None, environ={"PATH": ""}, here=HERE) is HERE
+    assert choose_interpreter(python(text), BOUND, uv=None, environ={"PATH": ""}, here=HERE) is HERE
 
 
 def test_another_python_of_the_machine_is_found(tmp_path: Path) -> None:
     fake = tmp_path / "python3.12"
     fake.write_text("#!/bin/sh\necho 3.12.1\n")
     fake.chmod(0o755)
-    found = choose(python(">=3.12"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
+    found = choose_interpreter(python(">=3.12"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
     assert (found.path, found.version, found.running) == (fake, "3.12.1", False)
 
 
@@ -173,7 +173,9 @@ def test_the_release_of_python_version_comes_before_others(
     if file is not None:
         (tmp_path / ".python-version").write_text(file)
     environ, preferred = {"PATH": str(tmp_path)}, python_release(tmp_path)
-    found = choose(python(wanted), BOUND, uv=None, preferred=preferred, environ=environ, here=HERE)
+    found = choose_interpreter(
+        python(wanted), BOUND, uv=None, preferred=preferred, environ=environ, here=HERE
+    )
     assert found.version.rpartition(".")[0] == chosen
 
 
@@ -181,7 +183,7 @@ def test_without_a_python_that_will_do_the_cure_is_named(tmp_path: Path) -> None
     with pytest.raises(
         SetupError, match=r"PYTHON_NOT_FOUND.*>=3\.13 \(pyproject.*this is 3\.11\.7.*install uv"
     ):
-        choose(python(">=3.13"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
+        choose_interpreter(python(">=3.13"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
 
 
 @pytest.mark.parametrize("bound", [">=3.8,<3.10", "==3.9.*", "==3.8.10", "<3.10", "~=3.8.0"])
@@ -191,14 +193,14 @@ def test_a_bound_below_lakewards_is_relaxed_and_others_stay(bound: str) -> None:
     assert kept == requested[1:]
     (sentence,) = relaxed
     assert sentence.endswith(f"became {BOUND}: lakeward needs that")
-    assert choose(kept, BOUND, uv=None, environ={"PATH": ""}, here=HERE) == HERE
+    assert choose_interpreter(kept, BOUND, uv=None, environ={"PATH": ""}, here=HERE) == HERE
 
 
 def test_bounds_of_a_repository_that_exclude_each_other_are_named() -> None:
     requested = (*python(">=3.12"), *python("<3.11"))
     assert relax_bounds(requested, BOUND) == (requested, ())
     with pytest.raises(ConfigurationError, match=r"PYTHON_CONFLICT.*>=3\.12 .* and <3\.11 .*needs >=3\.10"):
-        choose(requested, BOUND, uv=None, environ={"PATH": ""}, here=HERE)
+        choose_interpreter(requested, BOUND, uv=None, environ={"PATH": ""}, here=HERE)
 
 
 @pytest.mark.parametrize("other", ["==3.10.*", "<3.11", "~=3.10.4"])
@@ -211,7 +213,7 @@ def test_a_further_file_that_excludes_the_first_one_is_not_used(other: str, furt
     assert f"({further}) is not used: " in sentence and sentence.endswith(
         "(pyproject.toml requires-python) excludes it"
     )
-    assert choose(kept, BOUND, uv=None, environ={"PATH": ""}, here=HERE) == HERE
+    assert choose_interpreter(kept, BOUND, uv=None, environ={"PATH": ""}, here=HERE) == HERE
 
 
 def test_a_further_file_that_agrees_is_used() -> None:
@@ -221,16 +223,16 @@ def test_a_further_file_that_agrees_is_used() -> None:
 
 
 def test_everything_is_tried_first_then_without_the_lock_then_without_other_extras(tmp_path: Path) -> None:
-    found = Found(
+    found = Declarations(
         (
             *requirements("a"),
             *requirements("b", role=Role.TEST),
-            Wanted("c", "extra c", Role.OTHER, Requirement("c")),
+            DeclaredRequirement("c", "extra c", Role.OTHER, Requirement("c")),
         ),
         index_options=("--extra-index-url https://inner",),
         lock=Lock("uv.lock", {"a": "1"}),
     )
-    attempts = plan(found, tmp_path, own(), HERE).attempts
+    attempts = plan_environment(found, tmp_path, own_installation(), HERE).attempts
     against = "what packages ask of each other against the direct requirements"
     assert [(each.requirements[-3:], each.constraints, each.without) for each in attempts] == [
         (("a", "b", "c"), ("a==1",), ""),
@@ -242,32 +244,36 @@ def test_everything_is_tried_first_then_without_the_lock_then_without_other_extr
     ]
     assert [bool(each.overrides) for each in attempts] == [False, False, True] * 2
     assert all(each.requirements[0] == "--extra-index-url https://inner" for each in attempts)
-    assert f"lakeward=={own().version}" in attempts[0].requirements
+    assert f"lakeward=={own_installation().version}" in attempts[0].requirements
 
 
 def test_a_pytest_that_the_plugin_cannot_run_in_is_replaced(tmp_path: Path) -> None:
     """The plugin keeps its state in the stash of the configuration, which pytest has since 7.0."""
-    found = Found(tuple(requirements("pytest==5.2.*", "a")), lock=Lock("poetry.lock", {"pytest": "5.2.4"}))
-    planned = plan(found, tmp_path, own(), HERE)
+    found = Declarations(
+        tuple(requirements("pytest==5.2.*", "a")), lock=Lock("poetry.lock", {"pytest": "5.2.4"})
+    )
+    planned = plan_environment(found, tmp_path, own_installation(), HERE)
     assert planned.relaxed == (
         "pytest==5.2.* (here:1) became pytest>=7: lakeward needs that",
         "pytest==5.2.4 (poetry.lock) became pytest>=7: lakeward needs that",
     )
     assert planned.attempts[0].requirements[-3:] == ("pytest>=7", "pytest", "a")
-    kept = plan(Found(tuple(requirements("pytest==7.4.4"))), tmp_path, own(), HERE)
+    kept = plan_environment(
+        Declarations(tuple(requirements("pytest==7.4.4"))), tmp_path, own_installation(), HERE
+    )
     assert kept.relaxed == () and kept.attempts[0].requirements[-2:] == ("pytest>=7", "pytest==7.4.4")
 
 
 def test_exact_pins_become_lower_bounds_before_extras_are_given_up(tmp_path: Path) -> None:
-    found = Found(
+    found = Declarations(
         (
             *requirements("a[x]==1.2 ; python_version > '3.8'", "b==2.*,!=2.1", "c>=1", "d"),
-            Wanted("-e ./libs/e", "here:2"),
-            Wanted("f===3", "extra f:1", Role.OTHER, Requirement("f===3")),
+            DeclaredRequirement("-e ./libs/e", "here:2"),
+            DeclaredRequirement("f===3", "extra f:1", Role.OTHER, Requirement("f===3")),
         ),
         constraints=tuple(requirements("g==1")),
     )
-    attempts = plan(found, tmp_path, own(), HERE).attempts
+    attempts = plan_environment(found, tmp_path, own_installation(), HERE).attempts
     exact = "the exact versions of here, extra f (newer ones are installed)"
     assert [each.without for each in attempts[1:3]] == [
         "what packages ask of each other against the direct requirements",
@@ -287,16 +293,16 @@ def test_the_key_changes_with_what_is_installed_and_with_nothing_else(repository
     project = "[build-system]\nrequires=[]\n[project]\nname='p'\nversion='1'\n"
     root = repository({"pyproject.toml": project})
 
-    def key(found: Found = Found(), interpreter: Interpreter = HERE) -> str:  # noqa: B008  # both are frozen
-        return plan(found, root, own(), interpreter).key
+    def key(found: Declarations = Declarations(), interpreter: Interpreter = HERE) -> str:  # noqa: B008  # both are frozen
+        return plan_environment(found, root, own_installation(), interpreter).key
 
     first = key()
     (root / "pyproject.toml").write_text(
         project + "[tool.ruff]\nline-length=100\n[tool.pytest.ini_options]\n"
     )
     assert key() == first
-    assert key(Found(tuple(requirements("a")))) != first
-    assert key(Found(lock=Lock("uv.lock", {"a": "1"}))) != first
+    assert key(Declarations(tuple(requirements("a")))) != first
+    assert key(Declarations(lock=Lock("uv.lock", {"a": "1"}))) != first
     assert key(interpreter=Interpreter(HERE.path, "3.12.1")) != first
     (root / "pyproject.toml").write_text(project.replace("'1'", "'2'"))
     assert key() != first
@@ -359,8 +365,8 @@ def test_a_repository_is_a_package_when_its_own_tool_would_install_it(
 
 def test_the_repository_begins_at_the_nearest_project_file(repository: Repository) -> None:
     root = repository({"one/pyproject.toml": "", "one/tests/unit/x": "", "two/x": ""})
-    assert root_of(root / "one" / "tests" / "unit") == root / "one"
-    assert root_of(root / "two") == root
+    assert repository_root(root / "one" / "tests" / "unit") == root / "one"
+    assert repository_root(root / "two") == root
 
 
 UV_CONFLICT = """
@@ -486,7 +492,7 @@ def test_uv_gets_the_settings_of_pip(tmp_path: Path) -> None:
         "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"),
         "PIP_FIND_LINKS": "/a /b",
     }
-    document = for_uv(environ)
+    document = uv_index_variables(environ)
     assert {key: document.get(key) for key in ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS")} == {
         "UV_DEFAULT_INDEX": "https://mirror/simple",
         "UV_INDEX": "https://a https://b",
@@ -494,7 +500,7 @@ def test_uv_gets_the_settings_of_pip(tmp_path: Path) -> None:
     }
     assert index_is_refused(environ)
     assert not index_is_refused({**environ, "PIP_NO_INDEX": "0"})
-    assert "UV_DEFAULT_INDEX" not in for_uv({**environ, "UV_INDEX_URL": "https://own"})
+    assert "UV_DEFAULT_INDEX" not in uv_index_variables({**environ, "UV_INDEX_URL": "https://own"})
 
 
 def test_nothing_of_it_loads_spark() -> None:

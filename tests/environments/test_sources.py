@@ -9,14 +9,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from lakeward.environments.model import Found, Role
+from lakeward.environments.model import Declarations, Role
 from lakeward.environments.sources import read_all
 from lakeward.errors import ConfigurationError
 
 Repository = Callable[[Mapping[str, str]], Path]
 
 
-def texts(found: Found) -> set[str]:
+def texts(found: Declarations) -> set[str]:
     return {each.text.replace(" ", "") for each in found.wanted}
 
 

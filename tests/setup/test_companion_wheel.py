@@ -116,8 +116,8 @@ def test_it_is_not_built_of_anything_but_deltas_own_jars(tmp_path: Path) -> None
 
 
 def test_lakeward_test_takes_it_along(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lakeward.environments.installation import own
-    from lakeward.environments.offline_copy import carry
+    from lakeward.environments.installation import own_installation
+    from lakeward.environments.offline_copy import copy_installation
 
     subprocess.run(
         [
@@ -137,7 +137,7 @@ def test_lakeward_test_takes_it_along(wheel: Path, tmp_path: Path, monkeypatch: 
     )
     monkeypatch.syspath_prepend(tmp_path / "site")
     (tmp_path / "other").mkdir()
-    put = carry(own(), tmp_path / "other", same_python=False, say=lambda _: None)
+    put = copy_installation(own_installation(), tmp_path / "other", same_python=False, say=lambda _: None)
     assert "lakeward-jars" in put
     assert (tmp_path / "other" / "lakeward_jars" / JARS[0].name).stat().st_size == JARS[0].size
     shutil.rmtree(tmp_path / "other")

@@ -12,7 +12,7 @@ import click
 
 from lakeward.check import VERDICTS, Finding, Report, Verdict, what_will_run
 from lakeward.check import constructs as by_construct
-from lakeward.cli.formatting import duration, plain
+from lakeward.cli.formatting import format_duration, plain
 
 MOST_PLACES = 3
 MOST_NAMES = 8
@@ -40,7 +40,7 @@ FINE: frozenset[Verdict] = frozenset(("runs_as_is", "runs_with_lakeward"))
 """Verdicts that need no action: only their constructs are listed."""
 
 
-def lines(report: Report, *, terminal: bool, limit: int | None = LIMIT) -> Iterator[str]:
+def report_lines(report: Report, *, terminal: bool, limit: int | None = LIMIT) -> Iterator[str]:
     """Yield the lines to print; colours and a width only for a terminal.
 
     Each advice and each error appears once, with the constructs or places that it is for. At most `limit`
@@ -147,7 +147,7 @@ def _unread_blocks(report: Report, style: _Style) -> Iterator[tuple[str, ...]]:
 
 def _counts(report: Report) -> Iterator[str]:
     files = ", ".join(f"{count:,} {kind}" for kind, count in report.files.items()) or "none"
-    yield f"  files       {files} ({duration(report.seconds)}; profile {report.profile})"
+    yield f"  files       {files} ({format_duration(report.seconds)}; profile {report.profile})"
     counted = [(verdict, len(by_construct(report, verdict))) for verdict in VERDICTS]
     summary = ", ".join(f"{count:,} {TITLES[verdict]}" for verdict, count in counted if count)
     yield f"  constructs  {summary or 'none'}"

@@ -104,7 +104,7 @@ def runtime(bundle: Bundle, key: str | None) -> str | None:
     return found.name if found else None
 
 
-def in_file(
+def job_of_file(
     argument: str, target: str | None, variables: Mapping[str, str] | None
 ) -> tuple[CommandContext, str] | None:
     """Return the context and the key of a job that `argument` names in a file (`jobs.yml:nightly`).

@@ -77,7 +77,7 @@ def show(examination: Examination, applied: list[dict[str, Any]], *, as_json: bo
     if as_json:
         click.echo(json.dumps({**examination.as_json(), "applied": applied}, ensure_ascii=False))
     else:
-        for line in lines(examination, applied):
+        for line in report_lines(examination, applied):
             click.echo(plain(line, keep=""))
     return 0 if examination.is_healthy and not any("error" in each for each in applied) else 1
 
@@ -161,7 +161,7 @@ def apply_safe(examination: Examination, settings: Settings) -> list[dict[str, A
     return applied
 
 
-def lines(examination: Examination, applied: list[dict[str, Any]]) -> Iterator[str]:
+def report_lines(examination: Examination, applied: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of the report for people."""
     for done in applied:
         yield f"{'failed' if 'error' in done else 'applied'}  {done['statement']}"

@@ -56,7 +56,7 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
         click.echo(json.dumps(found, ensure_ascii=False, default=str))
     else:
         for event in found:
-            click.echo(line(event))
+            click.echo(event_line(event))
     return 0
 
 
@@ -65,7 +65,7 @@ def follow_events(storage: Path, *, as_json: bool) -> int:
     from lakeward.pipelines import tail_events
 
     for event in tail_events(storage, lambda: time.sleep(POLL_SECONDS)):
-        click.echo(json.dumps(event, ensure_ascii=False) if as_json else line(event))
+        click.echo(json.dumps(event, ensure_ascii=False) if as_json else event_line(event))
     return 0
 
 
@@ -77,7 +77,7 @@ def pipeline_name(context: CommandContext, key: str) -> str:
     return key
 
 
-def line(event: dict[str, Any]) -> str:
+def event_line(event: dict[str, Any]) -> str:
     """Return one event as a line: time, level, type, message and the first line of an error."""
     from lakeward.report import error_of
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.cli.missing_inputs import hints_of
 from lakeward.cli.output_streams import Streams, redirect_output
-from lakeward.cli.progress_display import Board, Watcher, watching
+from lakeward.cli.progress_display import ProgressBoard, Watcher, watching
 from lakeward.cli.stream_watch import watching_streams
 from lakeward.cli.workspace_on_demand import workspace_on_demand
 from lakeward.run_files import run_folder
@@ -46,7 +46,7 @@ class RunDisplay:
     settings: Settings
     as_json: bool
     next_commands: Callable[[Update | JobRun], Sequence[str]]
-    stage: str = Board.stage
+    stage: str = ProgressBoard.stage
     pipeline: str | None = None
     job: str | None = None
     watched: Sequence[str] | None = None
@@ -81,7 +81,7 @@ def execute(
     """
     settings = display.settings
     with redirect_output() as streams:
-        board = Board(display.title, time.monotonic, display.stage)
+        board = ProgressBoard(display.title, time.monotonic, display.stage)
         with ExitStack() as stack:
             stack.enter_context(workspace_on_demand(settings, streams.to_stderr, bundle))
             watcher = stack.enter_context(watching(board, streams))
@@ -127,13 +127,13 @@ def show_summary(title: str, result: Update | JobRun, commands: Sequence[str], s
     """Print the summary on stdout; if stdout is not a terminal, as wide as it needs to be."""
     from rich.console import Console
 
-    from lakeward.cli.summary import of_job, of_update, print_summary
+    from lakeward.cli.summary import print_summary, summarize_job, summarize_update
     from lakeward.pipelines import Update
 
     width = None if streams.out.isatty() else PIPED_WIDTH
     console = Console(file=streams.out, highlight=False, width=width)
     if isinstance(result, Update):
-        summary = of_update(title, result, width=console.width)
+        summary = summarize_update(title, result, width=console.width)
     else:
-        summary = of_job(title, result, width=console.width)
+        summary = summarize_job(title, result, width=console.width)
     print_summary(console, summary, commands)

@@ -44,13 +44,13 @@ class Failure:
 CANCELED = Failure("canceled by Ctrl-C", exit_code=130)
 
 
-def of(error: Exception) -> Failure:
+def failure_of(error: Exception) -> Failure:
     """Return the failure that `error` is to the user; an internal one is written to a crash log first."""
     if "py4j" in sys.modules:
         from lakeward.session import is_lost, jvm_lost
 
         if is_lost(error):
-            return of(jvm_lost())
+            return failure_of(jvm_lost())
     if isinstance(error, LakewardError):
         return Failure(f"[{error.condition}] {error.message}", error.next_step, error.exit_code)
     if isinstance(error, click.UsageError):

@@ -15,7 +15,7 @@ STYLES = {
 }
 
 
-def count(number: int | None) -> str:
+def format_number(number: int | None) -> str:
     """`1,234`; a number that is not known is a dash, never a zero."""
     return "–" if number is None else f"{number:,}"
 
@@ -25,7 +25,7 @@ def format_count(number: int, unit: str) -> str:
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`0.3 s`, `12 s`, `3 min 05 s`."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
@@ -35,7 +35,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02d} s"
 
 
-def kind(name: str) -> str:
+def format_kind(name: str) -> str:
     """Return `streaming_table` in words."""
     return name.replace("_", " ")
 

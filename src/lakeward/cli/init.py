@@ -27,9 +27,9 @@ def init(folder: Path, name: str | None, editor: bool) -> int:
     """
     if editor:
         return write_editor_files(folder)
-    from lakeward.cli.project_template import name_from, starter
+    from lakeward.cli.project_template import bundle_name, template_files
 
-    files = starter(name_from(name or folder.absolute().name))
+    files = template_files(bundle_name(name or folder.absolute().name))
     _refuse_existing(folder, [path for path in files if (folder / path).exists()], "Name an empty folder")
     _write(folder, files, mode="x")
     change = "" if folder == Path() else f"cd {folder} && "

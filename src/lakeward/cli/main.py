@@ -14,7 +14,7 @@ import click
 
 from lakeward.cli import failures
 from lakeward.cli.repository import enter_environment
-from lakeward.environments import CLASH, clash, cure
+from lakeward.environments import CLASH, conflicting_connect_version, removal_command
 from lakeward.errors import SetupError
 from lakeward.session import count_interrupts, use_daemon
 from lakeward.suggestions import did_you_mean
@@ -131,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         failure = failures.CANCELED
     except Exception as error:  # noqa: BLE001  this is where every error ends
-        failure = failures.CANCELED if count_interrupts() else failures.of(error)
+        failure = failures.CANCELED if count_interrupts() else failures.failure_of(error)
     failures.show(failure, as_json="--json" in arguments, seconds=time.monotonic() - began)
     return failure.exit_code
 
@@ -147,7 +147,7 @@ def refuse_or_warn(command: str | None, *, system: str = os.name) -> None:
             "lakeward runs on Linux and macOS, and on Windows inside the Windows Subsystem for Linux.",
             next_step="Call `wsl --install`, then the same command in its terminal.",
         )
-    version = clash()
+    version = conflicting_connect_version()
     if version is None:
         return
     message = (
@@ -155,5 +155,5 @@ def refuse_or_warn(command: str | None, *, system: str = os.name) -> None:
         "and its pyspark has taken the place of Spark's."
     )
     if command not in _WITHOUT_SPARK:
-        raise SetupError("DATABRICKS_CONNECT_INSTALLED", message, next_step=cure())
-    click.echo(f"warning: [DATABRICKS_CONNECT_INSTALLED] {message}\n  → {cure()}", err=True)
+        raise SetupError("DATABRICKS_CONNECT_INSTALLED", message, next_step=removal_command())
+    click.echo(f"warning: [DATABRICKS_CONNECT_INSTALLED] {message}\n  → {removal_command()}", err=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 READABLE = ("materialized_view", "streaming_table")
 
 
-def after(
+def next_commands(
     datasets: Sequence[DatasetResult], *, prefix: str, target: str | None, events_of: str | None
 ) -> list[str]:
     """Return commands for the last completed table, and the report and events of the pipeline `events_of`.

@@ -81,13 +81,15 @@ class Names(click.ParamType):  # type: ignore[type-arg]
         return names
 
 
-def flat(values: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def flatten_names(values: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the names of an option given several times, in order, each once."""
     return tuple(dict.fromkeys(name for names in values for name in names))
 
 
-def gather(_ctx: click.Context, _param: click.Parameter, value: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return flat(value)
+def gather_values(
+    _ctx: click.Context, _param: click.Parameter, value: Iterable[tuple[str, ...]]
+) -> tuple[str, ...]:
+    return flatten_names(value)
 
 
 def as_mapping(
@@ -123,10 +125,10 @@ def mappings_option(flag: str, name: str, *, help: str) -> Decorator:
 
 def names_option(flag: str, *, metavar: str, help: str) -> Decorator:
     """Return an option that may be given several times, `A,B` each; the command gets all names, each once."""
-    return click.option(flag, type=Names(), multiple=True, callback=gather, metavar=metavar, help=help)
+    return click.option(flag, type=Names(), multiple=True, callback=gather_values, metavar=metavar, help=help)
 
 
-def together(*decorators: Decorator) -> Decorator:
+def combine_decorators(*decorators: Decorator) -> Decorator:
     """Return the decorators as one, in the order in which `--help` shows them."""
     return lambda function: reduce(lambda inner, wrap: wrap(inner), reversed(decorators), function)
 
@@ -205,7 +207,7 @@ def _environment_options(*, expose_value: bool) -> Decorator:
         ("--with", "added"): "Install this package into the repository's environment, too.",
         ("--without", "excluded"): "Leave this package out of the repository's environment.",
     }
-    return together(
+    return combine_decorators(
         *(
             click.option(*names, multiple=True, expose_value=expose_value, metavar="PKG", help=text)
             for names, text in texts.items()
@@ -234,7 +236,7 @@ json_option: Decorator = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."
 )
 
-bundle_options: Decorator = together(
+bundle_options: Decorator = combine_decorators(
     click.option("-t", "--target", metavar="T", help="Target of the bundle; its default when left out."),
     mappings_option("--var", "variables", help="Value of a bundle variable."),
 )
@@ -254,7 +256,7 @@ class RefreshOptions(TypedDict):
     dry_run: bool
 
 
-refresh_options: Decorator = together(
+refresh_options: Decorator = combine_decorators(
     names_option("--refresh", metavar="A,B", help="Update these datasets alone."),
     names_option("--full-refresh", metavar="A,B", help="Truncate these datasets and reprocess all input."),
     click.option("--full-refresh-all", is_flag=True, help="Truncate all datasets and reprocess all input."),
@@ -263,7 +265,7 @@ refresh_options: Decorator = together(
         "reset_checkpoints",
         type=Names(),
         multiple=True,
-        callback=gather,
+        callback=gather_values,
         metavar="A,B",
         help="Reset the checkpoints of these flows; their tables keep their rows.",
     ),

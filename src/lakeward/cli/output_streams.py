@@ -95,22 +95,22 @@ def redirect_output() -> Iterator[Streams]:
     os.dup2(writing, 2)
     os.close(writing)
     ended, end = os.pipe()  # a byte wakes the thread; forked children may keep `end` open
-    pump = threading.Thread(target=carry, args=(reading, ended, streams, verbose), daemon=True)
-    buffering = line_buffered(True)
+    pump = threading.Thread(target=forward_lines, args=(reading, ended, streams, verbose), daemon=True)
+    buffering = set_line_buffering(True)
     pump.start()
     root, py4j = logging.getLogger(), logging.getLogger("py4j")
     propagate = py4j.propagate
     if not verbose:
-        root.addFilter(not_py4j)
+        root.addFilter(is_not_py4j)
         py4j.propagate = False
     try:
         yield streams
     finally:
-        root.removeFilter(not_py4j)
+        root.removeFilter(is_not_py4j)
         py4j.propagate = propagate
         flush()
         drain()
-        line_buffered(buffering)
+        set_line_buffering(buffering)
         os.dup2(real_out, 1)
         os.dup2(real_err, 2)
         os.write(end, b"x")
@@ -123,7 +123,7 @@ def redirect_output() -> Iterator[Streams]:
                 stream.close()
 
 
-def carry(reading: int, ended: int, streams: Streams, verbose: bool) -> None:
+def forward_lines(reading: int, ended: int, streams: Streams, verbose: bool) -> None:
     """Move whole lines from the pipe to `streams.show` until `ended` has a byte and nothing is left."""
     chatter, rest, is_over, within_line = SparkLogLines(), b"", False, False
     while True:
@@ -131,7 +131,7 @@ def carry(reading: int, ended: int, streams: Streams, verbose: bool) -> None:
         is_over = is_over or ended in ready
         data = os.read(reading, 65536) if reading in ready else b""
         *lines, rest = (rest + data).split(b"\n")
-        if not data and rest and not could_be_chatter(rest):
+        if not data and rest and not may_be_log_line(rest):
             lines, rest, within_line = [rest], b"", True
             streams.show(lines.pop().decode(errors="replace"))
         for line in lines:
@@ -148,7 +148,7 @@ def carry(reading: int, ended: int, streams: Streams, verbose: bool) -> None:
             return
 
 
-def not_py4j(record: logging.LogRecord) -> bool:
+def is_not_py4j(record: logging.LogRecord) -> bool:
     """Return whether a record of the root logger is not py4j's.
 
     Interrupted by Ctrl-C, py4j logs tracebacks, with its own loggers and with the root logger.
@@ -156,7 +156,7 @@ def not_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
 
 
-def could_be_chatter(beginning: bytes) -> bool:
+def may_be_log_line(beginning: bytes) -> bool:
     """Return whether an unfinished line begins like one of Spark's; it then waits for its end."""
     return beginning[:1].isdigit() or beginning.startswith((b"{", b"\r[Stage", b"[Stage", b"WARNING"))
 
@@ -167,7 +167,7 @@ def flush() -> None:
             stream.flush()
 
 
-def line_buffered(wanted: bool) -> bool:
+def set_line_buffering(wanted: bool) -> bool:
     """Make Python's stdout write line by line, or not; return the previous setting."""
     before = bool(getattr(sys.stdout, "line_buffering", False))
     reconfigure = getattr(sys.stdout, "reconfigure", None)

@@ -96,7 +96,7 @@ def pipeline(
 
     def next_commands(update: Update | JobRun) -> list[str]:
         prefix = "" if home == ("main", "default") else f"{'.'.join(home)}."
-        return next_steps.after(update.datasets, prefix=prefix, target=target, events_of=name)
+        return next_steps.next_commands(update.datasets, prefix=prefix, target=target, events_of=name)
 
     display = RunDisplay(
         title=" ".join(map(str, paths)),

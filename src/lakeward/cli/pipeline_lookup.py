@@ -27,7 +27,7 @@ def pipeline_keys(bundle: Bundle, key: str) -> list[str]:
     return [each for each in found if each is not None]
 
 
-def prefix(bundle: Bundle, key: str | None, settings: Settings) -> str:
+def name_prefix(bundle: Bundle, key: str | None, settings: Settings) -> str:
     """Return the prefix of names of pipeline `key` in `lakeward sql`; empty for the first pipeline."""
     if key is None or key == next(iter(bundle.pipelines), None):
         return ""

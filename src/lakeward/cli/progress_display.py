@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lakeward.cli.formatting import STYLES, count, duration, format_count, kind
+from lakeward.cli.formatting import STYLES, format_count, format_duration, format_kind, format_number
 from lakeward.cli.output_streams import Streams
 from lakeward.cli.stream_watch import batch_text
 from lakeward.dbutils import redacted
@@ -35,10 +35,10 @@ class Watcher:
         raise NotImplementedError
 
 
-class Plain(Watcher):
+class LineDisplay(Watcher):
     """One line for every change of a state; one for all datasets of an update that are queued."""
 
-    def __init__(self, board: Board, streams: Streams) -> None:
+    def __init__(self, board: ProgressBoard, streams: Streams) -> None:
         self.board, self.streams = board, streams
         self._queued = 0
 
@@ -52,7 +52,7 @@ class Plain(Watcher):
             self.say(f"{format_count(self._queued, 'dataset')} QUEUED")
             self._queued = 0
         if line is not None:
-            self.say(said(line, self.board))
+            self.say(describe_state(line, self.board))
         elif self.board.stage != before:
             self.say(self.board.stage)
 
@@ -67,24 +67,24 @@ class Plain(Watcher):
         self.streams.to_stderr(f"{self.board.elapsed:7.1f} s  {text}\n")
 
 
-def said(line: Line, board: Board) -> str:
+def describe_state(line: ProgressLine, board: ProgressBoard) -> str:
     """Return one dataset's state as a sentence fragment: `heart_rate COMPLETED, 12 rows, 1.3 s`."""
     facts = [f"{'task ' if line.kind == 'task' else ''}{line.name} {line.state}"]
     if line.state in TERMINAL:
         if line.rows_written is not None:
-            facts.append(f"{count(line.rows_written)} rows")
+            facts.append(f"{format_number(line.rows_written)} rows")
         if line.state in ("COMPLETED", "SUCCESS", "FAILED"):
-            facts.append(duration(board.seconds(line)))
+            facts.append(format_duration(board.seconds(line)))
     first = line.message.strip().splitlines()[0] if line.message.strip() else ""
     if first and line.state in ("FAILED", "SKIPPED"):
         facts.append(first)
     return ", ".join(facts)
 
 
-class Living(Watcher):
+class LiveDisplay(Watcher):
     """The datasets in a table that redraws itself; other output scrolls by above it."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: ProgressBoard) -> None:
         self.board = board
 
     def __call__(self, event: Progress | TaskProgress) -> None:
@@ -102,17 +102,17 @@ class Living(Watcher):
         board = self.board
         frame = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(board.elapsed * 10) % 10]
         head = Text.assemble((f"{frame} ", "cyan"), (board.title, "bold"), "  ", board.stage)
-        head.append(f"  {duration(board.elapsed)}", "dim")
+        head.append(f"  {format_duration(board.elapsed)}", "dim")
         head.truncate(options.max_width, overflow="ellipsis")
         yield head
         if board.lines:
             height = console.size.height - 4 - len(board.batches)
-            yield living_table(board, options.max_width, most=max(3, height))
+            yield live_table(board, options.max_width, most=max(3, height))
         for flow, batch in board.batches.copy().items():
             yield Text(f"  {batch_text(flow, batch)}", style="dim", no_wrap=True, overflow="ellipsis")
 
 
-def living_table(board: Board, width: int, most: int) -> RenderableType:
+def live_table(board: ProgressBoard, width: int, most: int) -> RenderableType:
     """Up to `most` datasets; finished ones give way first, and are counted instead."""
     from rich.table import Table
 
@@ -131,19 +131,19 @@ def living_table(board: Board, width: int, most: int) -> RenderableType:
         table.add_row(f"  {len(hidden)} more are done")
     for line in rest:
         indent = "▸ " if line.kind == "task" else "  "
-        cells = [f"{indent}{line.name}", kind(line.kind)][: 2 if width >= 60 else 1]
-        rows = f"{count(line.rows_written)} rows" if line.rows_written is not None else ""
+        cells = [f"{indent}{line.name}", format_kind(line.kind)][: 2 if width >= 60 else 1]
+        rows = f"{format_number(line.rows_written)} rows" if line.rows_written is not None else ""
         began = line.since is not None or line.state in TERMINAL
         state = f"[{STYLES.get(line.state, '')}]{line.state.lower()}[/]" if line.state else ""
-        table.add_row(*cells, state, rows, duration(board.seconds(line)) if began else "")
+        table.add_row(*cells, state, rows, format_duration(board.seconds(line)) if began else "")
     return table
 
 
 @contextmanager
-def watching(board: Board, streams: Streams) -> Iterator[Watcher]:
+def watching(board: ProgressBoard, streams: Streams) -> Iterator[Watcher]:
     """Yield the watcher that suits stderr, for the time of a run; nothing of the living table stays."""
     if not streams.err.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
-        watcher = Plain(board, streams)
+        watcher = LineDisplay(board, streams)
         watcher.say(f"{board.title}: {board.stage}")
         yield watcher
         return
@@ -153,7 +153,7 @@ def watching(board: Board, streams: Streams) -> Iterator[Watcher]:
     from rich.text import Text
 
     console = Console(file=streams.err, highlight=False)
-    living = Living(board)
+    living = LiveDisplay(board)
     options: dict[str, Any] = {"redirect_stdout": False, "redirect_stderr": False, "transient": True}
     with Live(living, console=console, refresh_per_second=10, **options):
         streams.show = lambda text: console.print(Text.from_ansi(redacted(text.rstrip("\n"))))
@@ -167,7 +167,7 @@ TERMINAL = frozenset({"COMPLETED", "SUCCESS", "FAILED", "SKIPPED", "EXCLUDED", "
 
 
 @dataclass
-class Line:
+class ProgressLine:
     """The state of one dataset, or of one task (its kind is `task`); `since` is when it began to run."""
 
     name: str
@@ -180,7 +180,7 @@ class Line:
 
 
 @dataclass
-class Board:
+class ProgressBoard:
     """The tasks and datasets of a run in the order of their first event, and the stage that it is in.
 
     A dataset belongs to the task that was running when it was first heard of; the key of `lines` is
@@ -191,7 +191,7 @@ class Board:
     title: str
     clock: Callable[[], float]
     stage: str = "starting Spark …"
-    lines: dict[tuple[str, str], Line] = field(default_factory=dict)
+    lines: dict[tuple[str, str], ProgressLine] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     task: str = ""
     began: float = field(init=False)
@@ -204,13 +204,13 @@ class Board:
         """Seconds since the board was made."""
         return self.clock() - self.began
 
-    def seconds(self, line: Line) -> float:
+    def seconds(self, line: ProgressLine) -> float:
         """Return how long the line took, or has been running up to now."""
         if line.state in TERMINAL or line.since is None:
             return line.seconds
         return self.clock() - line.since
 
-    def take(self, event: Progress | TaskProgress) -> Line | None:
+    def take(self, event: Progress | TaskProgress) -> ProgressLine | None:
         """Apply one event; the line whose *state* it changed, or None.
 
         An event without a dataset speaks of the whole update: its message becomes the stage.
@@ -221,17 +221,17 @@ class Board:
             return self.take_task(event.task_key, event.state, event.seconds)
         return self.take_dataset(event)
 
-    def take_task(self, key: str, state: str, seconds: float) -> Line | None:
+    def take_task(self, key: str, state: str, seconds: float) -> ProgressLine | None:
         self.task = key
         self.stage = f"task {key}" if state == "RUNNING" else self.stage
-        line = self.lines.setdefault((key, ""), Line(key, "task"))
+        line = self.lines.setdefault((key, ""), ProgressLine(key, "task"))
         return line if self.move(line, state, seconds) else None
 
-    def take_dataset(self, event: Progress) -> Line | None:
+    def take_dataset(self, event: Progress) -> ProgressLine | None:
         if not event.dataset:
             self.stage = event.message or event.state.lower()
             return None
-        line = self.lines.setdefault((self.task, event.dataset), Line(event.dataset, event.kind))
+        line = self.lines.setdefault((self.task, event.dataset), ProgressLine(event.dataset, event.kind))
         line.kind = event.kind or line.kind
         line.message = event.message
         if event.rows_written is not None:
@@ -243,7 +243,7 @@ class Board:
             self.stage = f"{sum(each.state in TERMINAL for each in mine)} of {len(mine)} datasets done"
         return line
 
-    def move(self, line: Line, state: str, seconds: float) -> bool:
+    def move(self, line: ProgressLine, state: str, seconds: float) -> bool:
         """Put the line into a state; whether it is another one than before."""
         if line.since is None and state == "RUNNING":
             line.since = self.clock()

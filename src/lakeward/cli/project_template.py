@@ -142,18 +142,18 @@ databricks bundle deploy      # to a workspace
 """
 
 
-def name_from(text: str) -> str:
+def bundle_name(text: str) -> str:
     """Return a name for bundle, schema and pipeline made of `text`: small letters, digits and `_`.
 
-    >>> name_from("My Lake-House")
+    >>> bundle_name("My Lake-House")
     'my_lake_house'
     """
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return name if name[:1].isalpha() else f"lake_{name}".rstrip("_")
 
 
-def starter(name: str) -> dict[str, str]:
-    """Return the files of a new bundle called `name` (from `name_from`), by their paths in its folder."""
+def template_files(name: str) -> dict[str, str]:
+    """Return the files of a new bundle called `name` (from `bundle_name`), by their paths in its folder."""
     texts = {
         "databricks.yml": _BUNDLE,
         f"resources/{name}.schema.yml": _SCHEMA,

@@ -46,12 +46,12 @@ def enter_environment(arguments: Sequence[str]) -> None:
     declared = any((each / name).is_file() for each in (folder, *folder.parents) for name in _FILES)
     if not (declared or required):
         return
-    from lakeward.environments import missing_requirements, prepare
+    from lakeward.environments import missing_requirements, prepare_environment
 
     try:
         if not required and not missing_requirements(folder):
             return
-        environment = prepare(folder, say=_say, tests=False, added=added, excluded=excluded)
+        environment = prepare_environment(folder, say=_say, tests=False, added=added, excluded=excluded)
         environ = {**environment.environ(), _VARIABLE: str(environment.folder)}
         # The runtime of tests; these commands have rules of their own.
         environ.pop("LAKEWARD_PINNED_RUNTIME", None)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from lakeward.cli import table_format
-from lakeward.cli.formatting import duration, format_count
+from lakeward.cli.formatting import format_count, format_duration
 from lakeward.dbutils import redacted, redactor
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def as_table(
 ) -> None:
     """Print a table of at most 1,000 rows, then their number and the seconds; `OK` without columns."""
     if not frame.columns:
-        out.write(f"OK ({duration(clock() - began)})\n")
+        out.write(f"OK ({format_duration(clock() - began)})\n")
         return
-    rows = [shown(row) for row in as_text(frame).limit(MOST_ROWS + 1).collect()]
+    rows = [redact_rows(row) for row in as_text(frame).limit(MOST_ROWS + 1).collect()]
     more = len(rows) > MOST_ROWS
     columns = [
         table_format.Column(redacted(field.name), number=field.dataType.simpleString().startswith(NUMBERS))
@@ -38,7 +38,7 @@ def as_table(
         for line in table_format.render(columns, rows[:MOST_ROWS], width=width, colour=width is not None)
     )
     seen = f"first {MOST_ROWS:,} rows" if more else format_count(len(rows), "row")
-    out.write(f"({seen}, {duration(clock() - began)})\n")
+    out.write(f"({seen}, {format_duration(clock() - began)})\n")
     if more:
         out.write("There are more: add a LIMIT, or take them all with --format csv.\n")
 
@@ -79,10 +79,10 @@ def as_csv(frame: DataFrame, out: TextIO) -> None:
     """Print a header and the rows as in RFC 4180; NULL is empty, an empty string is `""`."""
     out.write(csv_line(map(redacted, frame.columns)))
     rows: Iterator[Iterable[str | None]] = as_text(frame).toLocalIterator()
-    out.writelines(csv_line(shown(row)) for row in rows)
+    out.writelines(csv_line(redact_rows(row)) for row in rows)
 
 
-def shown(row: Iterable[str | None]) -> tuple[str | None, ...]:
+def redact_rows(row: Iterable[str | None]) -> tuple[str | None, ...]:
     """Return the values without secrets, before a format escapes or cuts them."""
     redact = redactor()
     return tuple(None if value is None else redact(value) for value in row)

@@ -65,9 +65,9 @@ def run(
     """
     from lakeward.bundle import FIELD_TYPE
     from lakeward.cli import next_steps, pipeline_lookup
-    from lakeward.cli.command_context import find_context, in_file, with_deployed_files
+    from lakeward.cli.command_context import find_context, job_of_file, with_deployed_files
 
-    named = in_file(key, target, variables)
+    named = job_of_file(key, target, variables)
     context, key = named or (find_context(target, variables, key=key), key)
     bundle = context.require_bundle(key)
     context = with_deployed_files(context)
@@ -113,15 +113,15 @@ def run(
 
     def next_commands(result: Update | JobRun) -> list[str]:
         pipeline = pipeline_lookup.pipeline_key(bundle, key)
-        return next_steps.after(
+        return next_steps.next_commands(
             result.datasets,
-            prefix=pipeline_lookup.prefix(bundle, pipeline, context.settings),
+            prefix=pipeline_lookup.name_prefix(bundle, pipeline, context.settings),
             target=None if named else bundle.target,
             events_of=pipeline,
         )
 
     from lakeward.cli.execution import RunDisplay, execute
-    from lakeward.cli.progress_display import Board
+    from lakeward.cli.progress_display import ProgressBoard
 
     is_run = not flags["dry_run"]
     display = RunDisplay(
@@ -130,7 +130,7 @@ def run(
         as_json=as_json,
         next_commands=next_commands,
         # Most tasks are checked without Spark.
-        stage=Board.stage if is_run or not is_job else "checking …",
+        stage=ProgressBoard.stage if is_run or not is_job else "checking …",
         pipeline=pipeline_lookup.pipeline_key(bundle, key) if is_run else None,
         job=key if is_job and is_run else None,
         watched=pipeline_lookup.pipeline_keys(bundle, key) if watch else None,

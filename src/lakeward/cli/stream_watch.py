@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.cli.formatting import count, duration
+from lakeward.cli.formatting import format_duration, format_number
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -70,25 +70,25 @@ def batch_text(flow: str, batch: Batch) -> str:
     >>> batch_text("main.a.orders", {"batch": 3, "rows": 1200, "seconds": 0.75, "input_rate": 120.4})
     'orders: batch 3, 1,200 rows in 0.8 s, 120 rows/s in'
     """
-    facts = [f"batch {batch.get('batch')}, {count(batch.get('rows'))} rows"]
+    facts = [f"batch {batch.get('batch')}, {format_number(batch.get('rows'))} rows"]
     if batch.get("seconds") is not None:
-        facts[0] += f" in {duration(batch['seconds'])}"
+        facts[0] += f" in {format_duration(batch['seconds'])}"
     for name, text in (("input_rate", "rows/s in"), ("processing_rate", "rows/s processed")):
         if batch.get(name) is not None:
-            facts.append(f"{count(round(batch[name]))} {text}")
+            facts.append(f"{format_number(round(batch[name]))} {text}")
     backlog = [
-        f"{count(round(batch[name]))} {unit}"
+        f"{format_number(round(batch[name]))} {unit}"
         for name, unit in (("backlog_files", "files"), ("backlog_bytes", "bytes"))
         if batch.get(name)
     ]
     if backlog:
         facts.append(f"backlog {', '.join(backlog)}")
     if batch.get("state_rows") is not None:
-        facts.append(f"{count(round(batch['state_rows']))} state rows")
+        facts.append(f"{format_number(round(batch['state_rows']))} state rows")
     if batch.get("late_rows"):
-        facts.append(f"{count(round(batch['late_rows']))} late rows dropped")
+        facts.append(f"{format_number(round(batch['late_rows']))} late rows dropped")
     if batch.get("watermark_lag") is not None:
-        facts.append(f"watermark {duration(batch['watermark_lag'])} behind")
+        facts.append(f"watermark {format_duration(batch['watermark_lag'])} behind")
     return f"{flow.rpartition('.')[2]}: {', '.join(facts)}"
 
 

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from lakeward.cli.formatting import STYLES, count, duration, kind, plain
+from lakeward.cli.formatting import STYLES, format_duration, format_kind, format_number, plain
 
 if TYPE_CHECKING:
     from lakeward.jobs import JobRun, TaskResult
@@ -20,7 +20,7 @@ SHORTEST_NAME = 12
 GAP = 2
 
 
-def of_update(title: str, update: Update, *, width: int) -> RenderableType:
+def summarize_update(title: str, update: Update, *, width: int) -> RenderableType:
     """Return the result of a pipeline's update: its state, then its datasets."""
     return Group(
         headline(title, update.state, update.seconds),
@@ -28,7 +28,7 @@ def of_update(title: str, update: Update, *, width: int) -> RenderableType:
     )
 
 
-def of_job(title: str, run: JobRun, *, width: int) -> RenderableType:
+def summarize_job(title: str, run: JobRun, *, width: int) -> RenderableType:
     """Return the result of a job's run: one section per task, with its datasets if it ran a pipeline."""
     parts: list[RenderableType] = [headline(title, run.state, run.seconds)]
     for task in run.tasks:
@@ -42,7 +42,7 @@ def of_job(title: str, run: JobRun, *, width: int) -> RenderableType:
 
 def headline(title: str, state: str, seconds: float) -> Text:
     return Text.assemble(
-        (title, "bold"), "  ", (state, STYLES.get(state, "")), (f"  {duration(seconds)}", "dim")
+        (title, "bold"), "  ", (state, STYLES.get(state, "")), (f"  {format_duration(seconds)}", "dim")
     )
 
 
@@ -50,7 +50,7 @@ def task_line(task: TaskResult) -> Text:
     line = Text.assemble(
         ("▸ ", "dim"), (task.task_key, "bold"), "  ", (task.state, STYLES.get(task.state, ""))
     )
-    return line.append(f"  {duration(task.seconds)}", "dim")
+    return line.append(f"  {format_duration(task.seconds)}", "dim")
 
 
 def update_body(update: Update, width: int) -> Iterable[RenderableType]:
@@ -128,12 +128,14 @@ def cells(dataset: DatasetResult) -> dict[str, Text]:
     ran = dataset.state in ("COMPLETED", "FAILED")
     return {
         "dataset": Text(dataset.name),
-        "kind": Text(kind(dataset.kind), "dim"),
+        "kind": Text(format_kind(dataset.kind), "dim"),
         "state": Text(dataset.state, STYLES.get(dataset.state, "")),
-        "rows written": Text(count(dataset.rows_written) if ran else ""),
-        "dropped": Text(count(dataset.dropped) if ran and dataset.dropped is not None else "", "yellow"),
-        "passed": Text(count(passed) if checked else ""),
-        "failed": Text(count(failed) if checked else "", "red" if failed else ""),
+        "rows written": Text(format_number(dataset.rows_written) if ran else ""),
+        "dropped": Text(
+            format_number(dataset.dropped) if ran and dataset.dropped is not None else "", "yellow"
+        ),
+        "passed": Text(format_number(passed) if checked else ""),
+        "failed": Text(format_number(failed) if checked else "", "red" if failed else ""),
         "seconds": Text(f"{dataset.seconds:.1f}" if ran else "", "dim"),
     }
 

@@ -32,14 +32,14 @@ def render(
     """
     colour = colour and "NO_COLOR" not in os.environ
     names = [plain(column.name, keep="") for column in columns]
-    cells = [[shown(value) for value in row] for row in rows]
+    cells = [[format_cell(value) for value in row] for row in rows]
     full = [
         max([cell_len(name), *(cell_len(row[position]) for row in cells)])
         for position, name in enumerate(names)
     ]
     widths = fit_widths(full, width)
     if widths is None:
-        yield from vertical(names, rows, cells, width or 0, colour)
+        yield from render_vertical(names, rows, cells, width or 0, colour)
         return
     paint = painter(colour)
     yield GAP.join(
@@ -71,7 +71,7 @@ def fit_widths(full: list[int], width: int | None) -> list[int] | None:
     return widths
 
 
-def vertical(
+def render_vertical(
     names: list[str], rows: Sequence[Sequence[str | None]], cells: list[list[str]], width: int, colour: bool
 ) -> Iterator[str]:
     """Yield each row as a block with a line a column."""
@@ -82,24 +82,24 @@ def vertical(
         for name, value, text in zip(names, row, texts, strict=True):
             room = max(SHORTEST, width - label - len(GAP))
             style = DIM if value is None else ""
-            yield f"{paint(BOLD, pad(name, label, False))}{GAP}{paint(style, cut(text, room))}"
+            yield f"{paint(BOLD, pad(name, label, False))}{GAP}{paint(style, truncate(text, room))}"
 
 
 def painter(colour: bool) -> Callable[[str, str], str]:
     return lambda style, text: f"{style}{text}{OFF}" if colour and style else text
 
 
-def shown(value: str | None) -> str:
+def format_cell(value: str | None) -> str:
     return NULL if value is None else plain(value, keep="")
 
 
 def pad(text: str, width: int, right: bool) -> str:
-    text = cut(text, width)
+    text = truncate(text, width)
     blank = " " * (width - cell_len(text))
     return blank + text if right else text + blank
 
 
-def cut(text: str, width: int) -> str:
+def truncate(text: str, width: int) -> str:
     """Return the text in at most `width` cells, the last of them `…` when something was cut away."""
     if cell_len(text) <= width:
         return text

@@ -39,11 +39,11 @@ def test(
     The repository's dependencies are installed once, into an isolated environment, without the packages that
     lakeward replaces. All other arguments are passed to pytest, whose exit code is returned.
     """
-    from lakeward.environments import prepare
+    from lakeward.environments import prepare_environment
 
     progress = Progress()
     with progress:
-        environment = prepare(
+        environment = prepare_environment(
             Path.cwd(),
             say=progress.say,
             show=progress.show,

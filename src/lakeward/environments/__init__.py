@@ -1,17 +1,17 @@
-"""Isolated environments for the tests of repositories that know nothing of lakeward.
+"""Isolated environments for the tests of repositories that do not depend on lakeward.
 
-`prepare` gives the one of a folder, made and cached when it is not there; `clash` tells of a package in
-this environment that conflicts with lakeward, and `cure` what to do. `STAND_INS` are the packages that
-lakeward replaces; `pinned_by` returns the runtime that a repository's pins on them choose. `Layers` builds
-the packages of a job's task, a pipeline or a notebook on top of this environment, and `active` lets this
-process use them.
+`prepare_environment` returns the environment of a folder, built and cached if missing. Databricks Connect in
+this process's environment conflicts with lakeward: `conflicting_connect_version` finds it. `STAND_INS` are
+the packages that lakeward replaces; `pinned_by` returns the runtime that a repository's pins on them choose.
+`Layers` builds the packages of a job's task, a pipeline or a notebook on top of this environment, and
+`active` lets this process use them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.environments.conflict import CLASH, clash, cure
+from lakeward.environments.conflict import CLASH, conflicting_connect_version, removal_command
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lakeward.environments.declared import read_lines
     from lakeward.environments.installed import missing_requirements
     from lakeward.environments.layers import Layer, Layers
-    from lakeward.environments.preparation import Environment, NoTests, prepare
+    from lakeward.environments.preparation import Environment, NoTests, prepare_environment
     from lakeward.environments.provided_packages import STAND_INS
     from lakeward.environments.runtime import pinned_by
     from lakeward.environments.sources import requirements_of_project
@@ -36,17 +36,17 @@ __all__ = [
     "activate",
     "active",
     "build_wheel",
-    "clash",
-    "cure",
+    "conflicting_connect_version",
     "decoded_text",
     "forget_replaced",
     "importable",
     "missing_requirements",
     "pinned_by",
-    "prepare",
+    "prepare_environment",
     "read_lines",
+    "removal_command",
     "requirements_of_project",
 ]
 
-# Every command imports `clash`, which must not wait for the rest.
+# Every command imports `conflict`, which must not wait for the rest.
 __getattr__ = lazy_exports(__name__, __file__)

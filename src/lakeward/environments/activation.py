@@ -1,4 +1,4 @@
-"""Taking a layer into a process that runs: its imports, its programs, and Spark's Python workers."""
+"""Activation of a layer in a running process: its imports, its programs, and Spark's Python workers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def active(layer: Layer | None) -> Iterator[None]:
 
     Afterwards modules of the layer are forgotten, except extension modules, which load once per process.
     """
-    if layer is None or on(layer):
+    if layer is None or runs_layer_python(layer):
         yield
         return
     paths, variables = list(sys.path), {name: os.environ.get(name) for name in _VARIABLES}
@@ -56,7 +56,7 @@ def importable(folders: Iterable[Path]) -> Iterator[None]:
             sys.path.remove(place)
 
 
-def on(layer: Layer) -> bool:
+def runs_layer_python(layer: Layer) -> bool:
     """Return whether this process runs the layer's own Python."""
     return Path(sys.prefix) == layer.folder
 

@@ -1,4 +1,4 @@
-"""From what a repository says to what is installed for its tests."""
+"""Plan what is installed for the tests of a repository, from its declarations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.installation import Own
+from lakeward.environments.installation import Installation
 from lakeward.environments.interpreters import Interpreter
-from lakeward.environments.model import Found, LeftOut, Role, Wanted
-from lakeward.environments.pin_overrides import reconcile, relax_lock
+from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
+from lakeward.environments.pin_overrides import reconcile_pins, relax_lock
 from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
 from lakeward.environments.repository import is_package, package_digest
 
@@ -40,7 +40,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Plan:
-    """An environment to be: its Python, the ways to fill it (the best first), and what was decided."""
+    """An environment to build: its Python, the ways to fill it (the best first), and the decisions."""
 
     root: Path
     interpreter: Interpreter
@@ -52,11 +52,11 @@ class Plan:
     key: str
 
 
-def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
-    """Return the environment for the tests of the repository in `root`, of which `found` is what it says."""
+def plan_environment(found: Declarations, root: Path, own: Installation, interpreter: Interpreter) -> Plan:
+    """Return the environment for the tests of the repository in `root`, which declares `found`."""
     own = replace(own, requires=(*own.requires, _PYTEST))
-    reconciled = reconcile(found.wanted, own.requires)
-    constraints = reconcile(found.constraints, own.requires)
+    reconciled = reconcile_pins(found.wanted, own.requires)
+    constraints = reconcile_pins(found.constraints, own.requires)
     versions, relaxed = relax_lock(found.lock, own.requires) if found.lock else ({}, ())
     # An installer takes constraints on plain names alone.
     stated = [each for each in constraints.wanted if each.requirement and str(each.requirement.specifier)]
@@ -89,7 +89,7 @@ def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
 
 
 def _attempts(
-    wanted: tuple[Wanted, ...],
+    wanted: tuple[DeclaredRequirement, ...],
     own_lines: tuple[str, ...],
     options: tuple[str, ...],
     stated: tuple[str, ...],
@@ -119,13 +119,13 @@ def _attempts(
             yield Attempt(loose, (), " and ".join(filter(None, parts)))
 
 
-def _exact_versions(wanted: Wanted) -> set[str]:
+def _exact_versions(wanted: DeclaredRequirement) -> set[str]:
     """Return the versions that a requirement pins with `==` or `===`."""
     clauses = wanted.requirement.specifier if wanted.requirement is not None else ()
     return {each.version for each in clauses if each.operator in _EXACT}
 
 
-def _are_contradictory(wanted: Iterable[Wanted]) -> bool:
+def _are_contradictory(wanted: Iterable[DeclaredRequirement]) -> bool:
     """Return whether two files pin one package to different versions: no other version is meant."""
     versions: dict[str, set[str]] = {}
     for each in wanted:
@@ -134,10 +134,11 @@ def _are_contradictory(wanted: Iterable[Wanted]) -> bool:
     return any(len(found) > 1 for found in versions.values())
 
 
-def _with_lower_bound(wanted: Wanted) -> str:
+def _with_lower_bound(wanted: DeclaredRequirement) -> str:
     """Return the requirement with `>=` in place of `==`.
 
-    >>> _with_lower_bound(Wanted("a==1.2.*,!=1.2.4", "here", requirement=Requirement("a==1.2.*,!=1.2.4")))
+    >>> exact = Requirement("a==1.2.*,!=1.2.4")
+    >>> _with_lower_bound(DeclaredRequirement(str(exact), "here", requirement=exact))
     'a!=1.2.4,>=1.2'
     """
     if wanted.requirement is None or not _exact_versions(wanted):
@@ -158,7 +159,7 @@ def _file_of(origin: str) -> str:
     return re.sub(r":\d+$", "", origin)
 
 
-def _overrides(own: Own) -> Iterator[str]:
+def _overrides(own: Installation) -> Iterator[str]:
     """Yield what uv takes in place of what packages of packages ask for: lakeward's Spark, and no other's."""
     pins = {canonicalize_name(each.name): each for each in (*own.spark_requires, *own.requires)}
     for name in STAND_INS:
@@ -168,7 +169,7 @@ def _overrides(own: Own) -> Iterator[str]:
             yield f"{name} ; sys_platform == 'never'"
 
 
-def find_overrides(own: Own, wanted: Iterable[Wanted]) -> Iterator[str]:
+def find_overrides(own: Installation, wanted: Iterable[DeclaredRequirement]) -> Iterator[str]:
     """Overrides for a conflict between packages of packages: what is requested directly wins.
 
     The repository's own pins replace what other packages ask of the same package; so do lakeward's needs,

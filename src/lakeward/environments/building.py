@@ -15,8 +15,8 @@ from packaging.utils import canonicalize_name
 
 from lakeward.environments.build_plan import Attempt, Plan
 from lakeward.environments.install_errors import is_about_versions
-from lakeward.environments.installation import Own
-from lakeward.environments.offline_copy import carry
+from lakeward.environments.installation import Installation
+from lakeward.environments.offline_copy import copy_installation
 from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
 from lakeward.environments.repository import source_folders
 from lakeward.environments.uv_program import Installer, python_of
@@ -28,7 +28,7 @@ FIRST_PYARROW_WITHOUT_NUMPY_1 = 24
 """From this version on, pyarrow refuses NumPy 1 at import; its metadata has no such requirement."""
 
 
-def build(plan: Plan, own: Own, folder: Path, installer: Installer, say: Say) -> None:
+def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say: Say) -> None:
     """Make the environment of `plan` in `folder`, which does not exist yet; on failure nothing of it stays.
 
     Raises SetupError (disk, network, installer) and ConfigurationError (versions that exclude each other).
@@ -37,7 +37,7 @@ def build(plan: Plan, own: Own, folder: Path, installer: Installer, say: Say) ->
         with _full_disk_reported(folder):
             installer.create(plan.interpreter.path, folder)
             site = _site(folder)
-            carry(own, site, same_python=plan.interpreter.running, say=installer.show)
+            copy_installation(own, site, same_python=plan.interpreter.running, say=installer.show)
             _fill(plan, folder, installer, say)
             _fit_pyarrow(site, folder, installer, say)
             _remove_stand_ins(site, own, folder, installer, say)
@@ -123,7 +123,7 @@ def require_imports(folder: Path, site: Path) -> None:
     )
 
 
-def _remove_stand_ins(site: Path, own: Own, folder: Path, installer: Installer, say: Say) -> None:
+def _remove_stand_ins(site: Path, own: Installation, folder: Path, installer: Installer, say: Say) -> None:
     """Remove replaced packages that other packages brought, and restore Spark's files afterwards."""
     installed = {
         canonicalize_name(each.metadata["Name"]): each for each in metadata.distributions(path=[str(site)])

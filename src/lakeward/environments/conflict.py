@@ -1,6 +1,6 @@
 """Databricks Connect next to lakeward: both bring a `pyspark`, and one environment can hold one.
 
-Imports nothing that takes time: every command asks.
+Imports nothing that takes time: every command checks for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 CLASH = "databricks-connect"
 
 
-def clash(places: Iterable[str] = sys.path) -> str | None:
+def conflicting_connect_version(places: Iterable[str] = sys.path) -> str | None:
     """Return the version of Databricks Connect that is installed in this environment; None when it is not."""
     for place in places:
         for found in Path(place).glob("databricks_connect-*.dist-info"):
@@ -20,7 +20,7 @@ def clash(places: Iterable[str] = sys.path) -> str | None:
     return None
 
 
-def cure(spark: str = "4.2.0", *, prefix: Path | None = None) -> str:
+def removal_command(spark: str = "4.2.0", *, prefix: Path | None = None) -> str:
     """Return the command that takes it out of this environment and puts Spark's own files back."""
     try:
         made_by_uv = "\nuv = " in ((prefix or Path(sys.prefix)) / "pyvenv.cfg").read_text(encoding="utf-8")

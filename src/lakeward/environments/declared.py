@@ -13,7 +13,7 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from lakeward.environments.model import Found, Role, Wanted
+from lakeward.environments.model import Declarations, DeclaredRequirement, Role
 from lakeward.environments.sources.requirements_txt import read_line
 from lakeward.errors import ConfigurationError
 from lakeward.session import find_platform_sources, is_platform_path
@@ -25,7 +25,7 @@ _PATH_LINE = re.compile(
 _ARCHIVE = re.compile(r"(?P<file>[^@]*\.(?:whl|zip|tar\.gz))(?P<extras>\[[^]]*\])?$")
 
 
-def read_lines(lines: Iterable[str], origin: str, folder: Path) -> Found:
+def read_lines(lines: Iterable[str], origin: str, folder: Path) -> Declarations:
     """Return what `lines` ask for; relative paths are below `folder`, and `*` in a wheel's path is expanded.
 
     Workspace paths are found in the repository that `folder` is in, as `find_platform_file` describes.
@@ -33,7 +33,9 @@ def read_lines(lines: Iterable[str], origin: str, folder: Path) -> Found:
     Raises ConfigurationError: REQUIREMENT_INVALID, REQUIREMENTS_NOT_FOUND, PACKAGE_FILE_NOT_FOUND.
     """
     texts = (_of_repository(line.strip(), folder) for line in lines)
-    found = reduce(add, (_line(text, origin, folder) for text in texts if text and text[0] != "#"), Found())
+    found = reduce(
+        add, (_line(text, origin, folder) for text in texts if text and text[0] != "#"), Declarations()
+    )
     for each in found.left_out:
         raise ConfigurationError(
             "REQUIREMENT_INVALID",
@@ -55,19 +57,22 @@ def _of_repository(text: str, folder: Path) -> str:
     return text if found is None else f"{parts['option']}{found}{bracket}{extras}"
 
 
-def _line(text: str, origin: str, folder: Path) -> Found:
+def _line(text: str, origin: str, folder: Path) -> Declarations:
     editable = _EDITABLE.match(text)
     if editable is not None:
         place = editable["place"].strip().strip("\"'")
-        return Found((Wanted(f"-e {_existing(place, origin, folder)}", origin),))
+        return Declarations((DeclaredRequirement(f"-e {_existing(place, origin, folder)}", origin),))
     archive = None if "://" in text else _ARCHIVE.match(text)
     if archive is not None:
         extras = archive["extras"] or ""
-        return Found(
-            tuple(Wanted(f"{file}{extras}", origin) for file in _files(archive["file"], origin, folder))
+        return Declarations(
+            tuple(
+                DeclaredRequirement(f"{file}{extras}", origin)
+                for file in _files(archive["file"], origin, folder)
+            )
         )
     if text.startswith((".", "/")):
-        return Found((Wanted(_existing(text, origin, folder), origin),))
+        return Declarations((DeclaredRequirement(_existing(text, origin, folder), origin),))
     # No file of this name exists: it represents the folder that relative paths are below.
     try:
         found = read_line(text, origin, Role.RUN, Path("/nowhere"), folder / "requirements")

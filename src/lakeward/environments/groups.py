@@ -13,10 +13,10 @@ _NOT_TESTS = re.compile(
 )
 
 
-def role_of(name: str) -> Role | None:
+def group_role(name: str) -> Role | None:
     """Return the role of the group `name`; None for one that is for documents, releases or style alone.
 
-    >>> [role_of(name) for name in ("test", "unit-tests", "spark", "docs", "docs-dev")]
+    >>> [group_role(name) for name in ("test", "unit-tests", "spark", "docs", "docs-dev")]
     [<Role.TEST: 1>, <Role.TEST: 1>, <Role.OTHER: 2>, None, <Role.TEST: 1>]
     """
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]

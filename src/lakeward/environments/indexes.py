@@ -19,7 +19,7 @@ _SAME = (
 )
 
 
-def for_uv(environ: Mapping[str, str]) -> dict[str, str]:
+def uv_index_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of pip's variables and files as variables of uv; what uv has of its own stays."""
     settings = _settings(environ)
     found: dict[str, str] = {}

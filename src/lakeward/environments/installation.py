@@ -16,7 +16,7 @@ from lakeward.errors import SetupError
 
 
 @dataclass(frozen=True)
-class Own:
+class Installation:
     """lakeward as it is installed: `package` is the folder of its code, `linked` when that is a checkout.
 
     `requires` is what it needs, `spark_requires` what its Spark does.
@@ -35,7 +35,7 @@ class Own:
         return self.distribution.version
 
 
-def own() -> Own:
+def own_installation() -> Installation:
     """Return the installation that this process runs from. Raises SetupError if it has none."""
     package = Path(lakeward.__file__).parent
     try:
@@ -48,7 +48,7 @@ def own() -> Own:
         ) from None
     held = {str(file) for file in distribution.files or ()}
     in_place = Path(str(distribution.locate_file("lakeward"))).resolve() == package.resolve()
-    return Own(
+    return Installation(
         distribution,
         package,
         linked=not (in_place and "lakeward/__init__.py" in held),
@@ -60,7 +60,7 @@ def own() -> Own:
     )
 
 
-def closure(roots: tuple[str, ...]) -> list[metadata.Distribution]:
+def installed_closure(roots: tuple[str, ...]) -> list[metadata.Distribution]:
     """Return the installed packages among `roots` and everything that they need here."""
     found: dict[str, metadata.Distribution] = {}
     waiting = [(name, frozenset[str]()) for name in roots]

@@ -10,10 +10,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.installation import own
+from lakeward.environments.installation import own_installation
 from lakeward.environments.model import Role
-from lakeward.environments.pin_overrides import reconcile
-from lakeward.environments.repository import root_of
+from lakeward.environments.pin_overrides import reconcile_pins
+from lakeward.environments.repository import repository_root
 from lakeward.environments.sources import read_all
 
 
@@ -24,14 +24,14 @@ def missing_requirements(folder: Path) -> tuple[str, ...]:
     result is empty.
     Raises ConfigurationError for a file that cannot be read.
     """
-    root = root_of(folder)
-    installation = own()
+    root = repository_root(folder)
+    installation = own_installation()
     if installation.linked and installation.package.resolve().is_relative_to(root.resolve()):
         return ()
     stated = [each for each in read_all(root).wanted if each.role is Role.RUN]
     return tuple(
         each.text
-        for each in reconcile(stated, installation.requires).wanted
+        for each in reconcile_pins(stated, installation.requires).wanted
         if each.requirement is not None
         and (each.requirement.marker is None or each.requirement.marker.evaluate({"extra": ""}))
         and not is_installed(each.requirement)

@@ -1,4 +1,4 @@
-"""The Python that a repository's tests run on: this one where it will do, else another of the machine."""
+"""The Python that a repository's tests run on: this one if it satisfies the bounds, else another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.specifiers import Specifier, SpecifierSet
 
 from lakeward.environments.model import PythonWanted
-from lakeward.environments.pin_overrides import compatible
+from lakeward.environments.pin_overrides import are_compatible
 from lakeward.errors import ConfigurationError, SetupError
 
 _NAMES = ("python3.12", "python3.11", "python3.13", "python3.10", "python3.14", "python3")
@@ -43,9 +43,9 @@ def relax_bounds(
     together = own
     for each in requested:
         bound = _by_minor(each.specifier)
-        if not compatible(bound, own):
+        if not are_compatible(bound, own):
             relaxed.append(f"Python {each.specifier} ({each.origin}) became {own}: lakeward needs that")
-        elif compatible(bound, together) or all(_same_file(each, other) for other in kept):
+        elif are_compatible(bound, together) or all(_same_file(each, other) for other in kept):
             together &= bound
             kept.append(each)
         else:
@@ -58,7 +58,7 @@ def _same_file(one: PythonWanted, other: PythonWanted) -> bool:
     return one.origin.partition(" ")[0] == other.origin.partition(" ")[0]
 
 
-def choose(
+def choose_interpreter(
     requested: Iterable[PythonWanted],
     own: SpecifierSet,
     *,
@@ -79,7 +79,7 @@ def choose(
     for each in stated:
         wanted &= _by_minor(each.specifier)
     said = " and ".join(f"{each.specifier} ({each.origin})" for each in stated if str(each.specifier))
-    if not compatible(wanted, own):
+    if not are_compatible(wanted, own):
         raise ConfigurationError(
             "PYTHON_CONFLICT",
             f"The repository asks for Python {said}, and lakeward needs {own}.",
@@ -89,7 +89,7 @@ def choose(
     running = here or _here()
     if both.contains(running.version, prereleases=True):
         return running
-    ranges = [both & preferred, both] if preferred is not None and compatible(both, preferred) else [both]
+    ranges = [both & preferred, both] if preferred is not None and are_compatible(both, preferred) else [both]
     for bounds in ranges:
         found = _by_uv(bounds, uv) if uv else None
         if found := found or next(_on_path(bounds, environ), None):

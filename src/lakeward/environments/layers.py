@@ -6,7 +6,7 @@ stay importable, and what the layer installs wins over the rest. A process can r
 Spark's Python workers do; a running process takes the layer into `sys.path` (`activation`).
 
 Packages that lakeward replaces are never installed, and pins that exclude versions lakeward needs are
-relaxed: the same rules as for the tests of a repository (`reconcile`). A layer is found by the hash of
+relaxed: the same rules as for the tests of a repository (`reconcile_pins`). A layer is found by the hash of
 everything that decides its content, built once, and shared by all runs on this machine.
 """
 
@@ -30,10 +30,10 @@ from lakeward.environments.build_plan import find_overrides
 from lakeward.environments.building import FIRST_PYARROW_WITHOUT_NUMPY_1
 from lakeward.environments.declared import read_lines
 from lakeward.environments.environment_cache import EnvironmentCache
-from lakeward.environments.installation import Own, own
+from lakeward.environments.installation import Installation, own_installation
 from lakeward.environments.installed import installed_versions, is_installed
-from lakeward.environments.model import Found, Wanted
-from lakeward.environments.pin_overrides import reconcile
+from lakeward.environments.model import Declarations, DeclaredRequirement
+from lakeward.environments.pin_overrides import reconcile_pins
 from lakeward.environments.provided_packages import STAND_INS
 from lakeward.environments.uv_program import Installer, python_of, scripts_of, uv_program
 from lakeward.errors import ConfigurationError, LakewardError, SetupError
@@ -78,9 +78,9 @@ class _Request:
     """What a layer is to hold, after pins were relaxed and stand-ins left out."""
 
     origin: str
-    wanted: tuple[Wanted, ...]
-    found: Found
-    own: Own
+    wanted: tuple[DeclaredRequirement, ...]
+    found: Declarations
+    own: Installation
     notes: tuple[str, ...]
 
     @property
@@ -90,7 +90,7 @@ class _Request:
     @property
     def constraints(self) -> tuple[str, ...]:
         """Return the declared requirements and the versions that lakeward needs in the same process."""
-        stated = reconcile(self.found.constraints, self.own.requires).wanted
+        stated = reconcile_pins(self.found.constraints, self.own.requires).wanted
         texts = [each.text for each in stated if each.requirement and str(each.requirement.specifier)]
         needs = (each for each in self.own.requires if canonicalize_name(each.name) not in STAND_INS)
         return (*texts, *(f"{each.name}{each.specifier}" for each in needs if not each.marker))
@@ -174,8 +174,8 @@ class Layers:
 
     def _request(self, lines: Sequence[str], origin: str, folder: Path) -> _Request:
         found = read_lines(lines, origin, folder)
-        installation = own()
-        reconciled = reconcile(found.wanted, installation.requires)
+        installation = own_installation()
+        reconciled = reconcile_pins(found.wanted, installation.requires)
         wanted = tuple(
             each
             for each in reconciled.wanted

@@ -19,7 +19,7 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DeclaredRequirement:
     """One requirement and where it stands (`requirements.txt:3`).
 
     `requirement` is None for a line that only an installer understands: `-e ./libs/a`, a wheel's path.
@@ -57,21 +57,21 @@ class Lock:
 
 
 @dataclass(frozen=True)
-class Found:
+class Declarations:
     """The declarations of one file, or of all files together."""
 
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[DeclaredRequirement, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    constraints: tuple[Wanted, ...] = ()
+    constraints: tuple[DeclaredRequirement, ...] = ()
     index_options: tuple[str, ...] = ()
     python: tuple[PythonWanted, ...] = ()
     lock: Lock | None = None
     files: tuple[Path, ...] = field(default=())
     excluded: tuple[str, ...] = ()
 
-    def __add__(self, other: Found) -> Found:
+    def __add__(self, other: Declarations) -> Declarations:
         """Both, this one first; the first lock counts."""
-        return Found(
+        return Declarations(
             self.wanted + other.wanted,
             self.left_out + other.left_out,
             self.constraints + other.constraints,

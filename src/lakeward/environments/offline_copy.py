@@ -14,23 +14,25 @@ from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
-from lakeward.environments.conflict import clash
-from lakeward.environments.installation import Own, closure
+from lakeward.environments.conflict import conflicting_connect_version
+from lakeward.environments.installation import Installation, installed_closure
 
 _ROOTS = ("lakeward", "lakeward-jars", "pytest", "pip")
 _LINKS_REFUSED = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES)
 
 
-def carry(own: Own, site: Path, *, same_python: bool, say: Callable[[str], None]) -> list[str]:
+def copy_installation(
+    own: Installation, site: Path, *, same_python: bool, say: Callable[[str], None]
+) -> list[str]:
     """Put lakeward and what it needs into the folder `site`; returns what was put there.
 
     Compiled packages only go to the `same_python`; a pyspark that Databricks Connect has overwritten
     stays where it is. What does not come is for the installer to get.
     """
     put: list[str] = []
-    for distribution in closure(_ROOTS):
+    for distribution in installed_closure(_ROOTS):
         name = str(distribution.metadata["Name"])
-        spoilt = name == "pyspark" and clash() is not None
+        spoilt = name == "pyspark" and conflicting_connect_version() is not None
         if name == "lakeward" and own.linked:
             _link_checkout(own, site)
         elif spoilt or not (same_python or _runs_anywhere(distribution)) or not _put(distribution, site):
@@ -75,7 +77,7 @@ def _inside(file: PurePosixPath) -> bool:
     return not file.is_absolute() and ".." not in file.parts
 
 
-def _link_checkout(own: Own, site: Path) -> None:
+def _link_checkout(own: Installation, site: Path) -> None:
     """lakeward as a link to the folder that is being worked on."""
     (site / "lakeward").symlink_to(own.package.resolve())
     folder = f"lakeward-{own.version}.dist-info"

@@ -10,15 +10,15 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from lakeward.environments.model import LeftOut, Lock, Wanted
+from lakeward.environments.model import DeclaredRequirement, LeftOut, Lock
 from lakeward.environments.provided_packages import StandIn, find_stand_in
 
 
 @dataclass(frozen=True)
-class Reconciled:
+class ReconciledPins:
     """What is to be installed, and what of the repository's wishes is not."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[DeclaredRequirement, ...]
     left_out: tuple[LeftOut, ...]
     relaxed: tuple[str, ...]
 
@@ -27,10 +27,10 @@ class Reconciled:
 _PARTS_OF_PYTEST = frozenset(("py", "pluggy", "iniconfig", "attrs", "more-itertools", "importlib-metadata"))
 
 
-def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconciled:
+def reconcile_pins(wanted: Iterable[DeclaredRequirement], own: Sequence[Requirement]) -> ReconciledPins:
     """Leave out what lakeward replaces, and relax pins that exclude the versions of `own`."""
     needs = _by_name(own)
-    kept: list[Wanted] = []
+    kept: list[DeclaredRequirement] = []
     left_out: list[LeftOut] = []
     relaxed: list[str] = []
     without_pin: list[Requirement] = []
@@ -52,10 +52,10 @@ def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconcile
             kept.append(each)
     if any(requested.name == "pytest" for requested in without_pin):
         kept = [_newer_part(each, relaxed) for each in kept]
-    return Reconciled(tuple(kept), tuple(left_out), tuple(relaxed))
+    return ReconciledPins(tuple(kept), tuple(left_out), tuple(relaxed))
 
 
-def _newer_part(each: Wanted, relaxed: list[str]) -> Wanted:
+def _newer_part(each: DeclaredRequirement, relaxed: list[str]) -> DeclaredRequirement:
     """Return a requirement without its exact pin if it is one of pytest's parts; add a sentence for it."""
     requested = each.requirement
     if requested is None or canonicalize_name(requested.name) not in _PARTS_OF_PYTEST:
@@ -85,14 +85,14 @@ def relax_lock(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], 
     return kept, tuple(relaxed)
 
 
-def compatible(first: SpecifierSet, second: SpecifierSet) -> bool:
+def are_compatible(first: SpecifierSet, second: SpecifierSet) -> bool:
     """Return whether some version satisfies both.
 
     Tried are the versions that they name and their neighbours: where two ranges meet, they meet there.
 
-    >>> compatible(SpecifierSet("==1.5.3"), SpecifierSet(">=2.2,<3"))
+    >>> are_compatible(SpecifierSet("==1.5.3"), SpecifierSet(">=2.2,<3"))
     False
-    >>> compatible(SpecifierSet("~=2.1"), SpecifierSet(">=2.2,<3"))
+    >>> are_compatible(SpecifierSet("~=2.1"), SpecifierSet(">=2.2,<3"))
     True
     """
     both = first & second
@@ -119,8 +119,8 @@ def _near(specifiers: Iterable[object]) -> Iterable[Version]:
 
 
 def _instead(
-    each: Wanted, requested: Requirement, stand_in: StandIn, needs: Mapping[str, Requirement]
-) -> Iterable[Wanted]:
+    each: DeclaredRequirement, requested: Requirement, stand_in: StandIn, needs: Mapping[str, Requirement]
+) -> Iterable[DeclaredRequirement]:
     """Return what must come all the same: the extras of Spark, and what the package would have brought."""
     texts = list(stand_in.instead)
     need = needs.get(canonicalize_name(requested.name))
@@ -133,7 +133,7 @@ def _instead(
 
 def _both(requested: Requirement, need: Requirement) -> bool:
     # The version of a package from an address is known only to the installer.
-    return requested.url is not None or compatible(requested.specifier, need.specifier)
+    return requested.url is not None or are_compatible(requested.specifier, need.specifier)
 
 
 def _holds(specifier: SpecifierSet, version: str) -> bool:
@@ -143,7 +143,7 @@ def _holds(specifier: SpecifierSet, version: str) -> bool:
         return False
 
 
-def _without_version(each: Wanted, requested: Requirement) -> Wanted:
+def _without_version(each: DeclaredRequirement, requested: Requirement) -> DeclaredRequirement:
     extras = f"[{','.join(sorted(requested.extras))}]" if requested.extras else ""
     text = f"{requested.name}{extras}" + (f" ; {requested.marker}" if requested.marker else "")
     return replace(each, text=text, requirement=Requirement(text))

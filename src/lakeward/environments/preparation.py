@@ -15,13 +15,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lakeward.bundle import runtime_here
-from lakeward.environments.build_plan import Plan, plan
+from lakeward.environments.build_plan import Plan, plan_environment
 from lakeward.environments.building import build
 from lakeward.environments.environment_cache import EnvironmentCache
-from lakeward.environments.installation import own
-from lakeward.environments.interpreters import choose, relax_bounds
-from lakeward.environments.model import Found, LeftOut, Role, Wanted
-from lakeward.environments.repository import has_tests, pytest_settings, python_release, root_of
+from lakeward.environments.installation import own_installation
+from lakeward.environments.interpreters import choose_interpreter, relax_bounds
+from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
+from lakeward.environments.repository import has_tests, pytest_settings, python_release, repository_root
 from lakeward.environments.runtime import Pinned, pinned_runtime
 from lakeward.environments.sources import read_all
 from lakeward.environments.sources.reading import read_requirements
@@ -85,7 +85,7 @@ class Environment:
         self.cache.use(self.plan.key, self.folder)
 
 
-def prepare(
+def prepare_environment(
     folder: Path,
     *,
     say: Callable[[str], None],
@@ -104,7 +104,7 @@ def prepare(
     Without `tests` the repository need not have any. Raises NoTests, ConfigurationError and SetupError; an
     incomplete environment is removed.
     """
-    root = root_of(folder)
+    root = repository_root(folder)
     if tests and not arguments and not has_tests(root):
         raise NoTests(
             "NO_TESTS",
@@ -113,13 +113,15 @@ def prepare(
         )
     found = read_all(root)
     plugins = missing_plugins(pytest_settings(root), arguments, found.wanted)
-    found += Found(plugins)
+    found += Declarations(plugins)
     found = _without(found + read_requirements(added, "--with", Role.RUN, root), excluded)
-    installation = own()
+    installation = own_installation()
     uv = uv_program(environ)
     bounds, relaxed = relax_bounds(found.python, installation.python)
-    interpreter = choose(bounds, installation.python, uv=uv, preferred=python_release(root), environ=environ)
-    planned = plan(found, root, installation, interpreter)
+    interpreter = choose_interpreter(
+        bounds, installation.python, uv=uv, preferred=python_release(root), environ=environ
+    )
+    planned = plan_environment(found, root, installation, interpreter)
     planned = replace(planned, relaxed=(*relaxed, *planned.relaxed))
     cache = EnvironmentCache(cache_dir(environ) / "environments")
     named = environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
@@ -146,7 +148,7 @@ def prepare(
     return Environment(root, place, True, planned, cache, pinned)
 
 
-def _without(found: Found, excluded: Sequence[str]) -> Found:
+def _without(found: Declarations, excluded: Sequence[str]) -> Declarations:
     """`found` without packages of these names, which are not installed for other packages either."""
     names = tuple(dict.fromkeys(canonicalize_name(name) for name in excluded))
     out = [
@@ -172,21 +174,22 @@ def _explain(planned: Plan, say: Callable[[str], None]) -> None:
 
 
 def missing_plugins(
-    settings: Mapping[str, Any], arguments: Sequence[str], wanted: Iterable[Wanted]
-) -> tuple[Wanted, ...]:
+    settings: Mapping[str, Any], arguments: Sequence[str], wanted: Iterable[DeclaredRequirement]
+) -> tuple[DeclaredRequirement, ...]:
     """Requirements of the plugins whose options stand in `addopts` or on the command line.
 
     Without them pytest would refuse its own configuration: in many repositories only the CI installs them.
     """
     named = {canonicalize_name(each.requirement.name) for each in wanted if each.requirement}
-    found: dict[str, Wanted] = {}
+    found: dict[str, DeclaredRequirement] = {}
     for origin, words in (("addopts", _words(settings.get("addopts"))), ("the command line", arguments)):
         for word in words:
             option = word.split("=")[0]
             for pattern, plugin in _PLUGINS.items():
                 if re.fullmatch(pattern, option) and canonicalize_name(plugin) not in named:
                     found.setdefault(
-                        plugin, Wanted(plugin, f"{option} of {origin}", requirement=Requirement(plugin))
+                        plugin,
+                        DeclaredRequirement(plugin, f"{option} of {origin}", requirement=Requirement(plugin)),
                     )
     return tuple(found.values())
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
-from lakeward.environments.sources.reading import toml_of
+from lakeward.environments.sources.reading import read_toml
 
 _MARKS = (
     *("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "databricks.yml"),
@@ -25,7 +25,7 @@ _NOT_LOOKED_INTO = {"node_modules", "venv", "__pycache__", "site-packages", "bui
 _BUILD_TOOLS = ("flit", "hatch", "maturin", "pdm", "poetry", "setuptools", "setuptools_scm", "uv")
 
 
-def root_of(folder: Path) -> Path:
+def repository_root(folder: Path) -> Path:
     """Return the nearest folder at or above `folder` with a project file, up to the Git repository's root."""
     for candidate in (folder, *folder.parents):
         if any((candidate / mark).is_file() for mark in _MARKS):
@@ -45,7 +45,7 @@ def python_release(root: Path) -> SpecifierSet | None:
 
 def is_package(root: Path) -> bool:
     """Return whether the repository is installed as a package: what its own tool would do."""
-    content = toml_of(root / "pyproject.toml")
+    content = read_toml(root / "pyproject.toml")
     tool = content.get("tool") or {}
     if (tool.get("uv") or {}).get("package") is False or (tool.get("poetry") or {}).get(
         "package-mode"
@@ -57,7 +57,7 @@ def is_package(root: Path) -> bool:
 
 def package_digest(root: Path) -> str:
     """Changes when the package must be reinstalled."""
-    content = toml_of(root / "pyproject.toml")
+    content = read_toml(root / "pyproject.toml")
     tool = content.get("tool") or {}
     parts = {
         **{key: content.get(key) for key in ("project", "build-system")},
@@ -102,7 +102,7 @@ def pytest_settings(root: Path) -> Mapping[str, Any]:
     for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest")):
         if (found := _ini(root / name, section)) is not None:
             return found
-    tool = (toml_of(root / "pyproject.toml").get("tool") or {}).get("pytest") or {}
+    tool = (read_toml(root / "pyproject.toml").get("tool") or {}).get("pytest") or {}
     return tool.get("ini_options") or tool or _ini(root / "setup.cfg", "tool:pytest") or {}
 
 

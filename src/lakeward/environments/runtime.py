@@ -12,8 +12,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from lakeward.environments.model import LeftOut, Lock
-from lakeward.environments.pin_overrides import compatible, reconcile
-from lakeward.environments.repository import root_of
+from lakeward.environments.pin_overrides import are_compatible, reconcile_pins
+from lakeward.environments.repository import repository_root
 from lakeward.environments.sources import read_all
 from lakeward.session import PROFILES, Profile
 
@@ -46,8 +46,8 @@ class Pinned:
 
 def pinned_by(folder: Path) -> Pinned | None:
     """Return the runtime of the pins in the repository around `folder`. Raises ConfigurationError."""
-    found = read_all(root_of(folder))
-    return pinned_runtime((*found.left_out, *reconcile(found.wanted, ()).left_out), found.lock)
+    found = read_all(repository_root(folder))
+    return pinned_runtime((*found.left_out, *reconcile_pins(found.wanted, ()).left_out), found.lock)
 
 
 def pinned_runtime(left_out: Iterable[LeftOut], lock: Lock | None) -> Pinned | None:
@@ -64,7 +64,7 @@ def pinned_runtime(left_out: Iterable[LeftOut], lock: Lock | None) -> Pinned | N
         fitting = (
             each
             for each in runtimes
-            if all(compatible(SpecifierSet(f"=={version_of(each)}.*"), pin) for pin in pins.values())
+            if all(are_compatible(SpecifierSet(f"=={version_of(each)}.*"), pin) for pin in pins.values())
         )
         found = next(fitting, None) if pins else None
         if found is not None:
@@ -83,7 +83,7 @@ def _nearest(
     limits = {
         text: min(Version(each.version.removesuffix(".*")) for each in pin if each.operator in _UPPER)
         for text, pin in pins.items()
-        if not any(compatible(SpecifierSet(f"=={version_of(each)}.*"), pin) for each in runtimes)
+        if not any(are_compatible(SpecifierSet(f"=={version_of(each)}.*"), pin) for each in runtimes)
         and any(each.operator in _UPPER for each in pin)
     }
     if not limits:

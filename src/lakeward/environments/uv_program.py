@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakeward.environments.indexes import for_uv, index_is_refused
+from lakeward.environments.indexes import index_is_refused, uv_index_variables
 from lakeward.environments.install_errors import install_error
 from lakeward.errors import SetupError
 
@@ -111,7 +111,7 @@ class Installer:
     def _run(self, arguments: Sequence[str], folder: Path) -> None:
         command = [self.uv, *arguments]
         environ = clean_environ(self._environ())
-        environ |= {**for_uv(environ), "VIRTUAL_ENV": str(folder), "NO_COLOR": "1"}
+        environ |= {**uv_index_variables(environ), "VIRTUAL_ENV": str(folder), "NO_COLOR": "1"}
         environ.pop("COLUMNS", None)  # uv 0.13 and newer wrap messages at that width
         # /tmp is often a small file system of its own; the environment's disk has to have the room anyway.
         scratch = folder.with_name(f"{folder.name}.tmp")

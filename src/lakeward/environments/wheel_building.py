@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lakeward.environments.indexes import for_uv
+from lakeward.environments.indexes import uv_index_variables
 from lakeward.environments.uv_program import clean_environ, uv_program
 from lakeward.errors import SetupError
 
@@ -27,7 +27,7 @@ def build_wheel(project: Path, folder: Path) -> Path:
             *(uv_program(os.environ), "build", "--wheel", "--no-config", "--python", sys.executable),
             *("--out-dir", str(folder), str(project)),
         ],
-        env={**surroundings, **for_uv(surroundings), "NO_COLOR": "1"},
+        env={**surroundings, **uv_index_variables(surroundings), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -10,7 +10,7 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from lakeward.environments.model import Found, Role
+from lakeward.environments.model import Declarations, Role
 from lakeward.environments.sources import (
     conda,
     locks,
@@ -23,7 +23,7 @@ from lakeward.environments.sources import (
 
 __all__ = ["SOURCES", "read_all", "requirements_of_project"]
 
-SOURCES: tuple[tuple[str, Callable[[Path], Found]], ...] = (
+SOURCES: tuple[tuple[str, Callable[[Path], Declarations]], ...] = (
     ("pyproject.toml", pyproject.read),
     ("pyproject.toml of Poetry", poetry.read),
     ("setup.py and setup.cfg", setuptools_files.read),
@@ -34,13 +34,13 @@ SOURCES: tuple[tuple[str, Callable[[Path], Found]], ...] = (
 )
 
 
-def read_all(root: Path) -> Found:
+def read_all(root: Path) -> Declarations:
     """Return what all files of the repository in `root` declare. Raises ConfigurationError with the file."""
-    return reduce(add, (read(root) for _, read in SOURCES), Found())
+    return reduce(add, (read(root) for _, read in SOURCES), Declarations())
 
 
 def requirements_of_project(folder: Path) -> tuple[str, ...]:
     """Return what the package in `folder` needs at run time: no extras, no groups, no requirements files."""
     packages = (pyproject.read, poetry.read, setuptools_files.read)
-    found = reduce(add, (read(folder) for read in packages), Found())
+    found = reduce(add, (read(folder) for read in packages), Declarations())
     return tuple(each.text for each in found.wanted if each.role is Role.RUN)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lakeward.environments.model import Found, Role
-from lakeward.environments.sources.reading import python_wanted, read_requirements, text_of
+from lakeward.environments.model import Declarations, Role
+from lakeward.environments.sources.reading import python_wanted, read_requirements, read_text
 from lakeward.environments.sources.requirements_txt import read_line
 from lakeward.errors import ConfigurationError
 
@@ -21,12 +21,12 @@ _NOT_PYTHON = {"pip", "openjdk", "git", "make", "nodejs", "gcc", "gxx", "compile
 _ON_PYPI = {"pytorch": "torch", "psycopg2": "psycopg2-binary", "msgpack-python": "msgpack"}
 
 
-def read(root: Path) -> Found:
+def read(root: Path) -> Declarations:
     """Return the declarations of the conda environment in `root`; raise ConfigurationError if broken."""
     file = next((root / name for name in _FILES if (root / name).is_file()), None)
     if file is None:
-        return Found()
-    found = Found(files=(file,))
+        return Declarations()
+    found = Declarations(files=(file,))
     for entry in _dependencies(file):
         if isinstance(entry, Mapping):
             for line in entry.get("pip") or ():
@@ -41,7 +41,7 @@ def _dependencies(file: Path) -> Iterator[Any]:
     from ruamel.yaml.error import YAMLError
 
     try:
-        content = YAML(typ="safe", pure=True).load(text_of(file))
+        content = YAML(typ="safe", pure=True).load(read_text(file))
     except YAMLError as error:
         message = " ".join(str(error).split())
         raise ConfigurationError("REQUIREMENTS_INVALID", f"{file} cannot be read: {message}.") from None
@@ -49,11 +49,11 @@ def _dependencies(file: Path) -> Iterator[Any]:
     return iter(entries if isinstance(entries, list) else ())
 
 
-def _package(text: str, origin: str, root: Path) -> Found:
+def _package(text: str, origin: str, root: Path) -> Declarations:
     """Return one package as conda writes it: `numpy`, `numpy=1.26`, `conda-forge::numpy==1.26.4=py311_0`."""
     parts = re.fullmatch(r"(?:[\w/.-]+::)?(?P<name>[\w.-]+)\s*(?P<bound>.*)", text.strip())
     if parts is None:
-        return Found()
+        return Declarations()
     name, bound = parts["name"].lower(), parts["bound"].strip()
     # A single `=` is a prefix of the version; a second one begins the build.
     single = re.fullmatch(r"=(?P<version>[\w.]+\*?)(?:=.*)?", bound)
@@ -63,7 +63,7 @@ def _package(text: str, origin: str, root: Path) -> Found:
     elif exact:
         bound = f"=={exact['version']}"
     if name == "python":
-        return Found(python=python_wanted(bound, f"{origin} python")) if bound else Found()
+        return Declarations(python=python_wanted(bound, f"{origin} python")) if bound else Declarations()
     if name in _NOT_PYTHON or name.startswith(("lib", "_", "r-")):
-        return Found()
+        return Declarations()
     return read_requirements([f"{_ON_PYPI.get(name, name)}{bound}"], origin, Role.RUN, root)

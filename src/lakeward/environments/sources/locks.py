@@ -9,27 +9,27 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.model import Found, Lock
-from lakeward.environments.sources.reading import text_of, toml_of
+from lakeward.environments.model import Declarations, Lock
+from lakeward.environments.sources.reading import read_text, read_toml
 from lakeward.errors import ConfigurationError
 
 _INVALID = "LOCK_INVALID"
 _TOML = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 
 
-def read(root: Path) -> Found:
+def read(root: Path) -> Declarations:
     """Return the lock file of `root`; a member of a uv workspace has the lock of the workspace."""
     for name in _TOML:
         file = _up(root, name) if name == "uv.lock" else root / name
-        content = toml_of(file, condition=_INVALID) if file is not None else {}
+        content = read_toml(file, condition=_INVALID) if file is not None else {}
         if file is not None and content:
             packages = content.get("package") or content.get("packages") or ()
-            return Found(lock=Lock(name, _single(_packages(packages))), files=(file,))
+            return Declarations(lock=Lock(name, _single(_packages(packages))), files=(file,))
     file = root / "Pipfile.lock"
     if not file.is_file():
-        return Found()
+        return Declarations()
     try:
-        locked = json.loads(text_of(file, condition=_INVALID))
+        locked = json.loads(read_text(file, condition=_INVALID))
     except json.JSONDecodeError as error:
         message = f"{file}: this is not valid JSON: {error}."
         raise ConfigurationError(_INVALID, message, next_step="Run pipenv lock.") from None
@@ -39,7 +39,7 @@ def read(root: Path) -> Found:
         for name, entry in (locked.get(section) or {}).items()
         if isinstance(entry, dict) and str(entry.get("version", "")).startswith("==")
     ]
-    return Found(lock=Lock("Pipfile.lock", _single(pairs)), files=(file,))
+    return Declarations(lock=Lock("Pipfile.lock", _single(pairs)), files=(file,))
 
 
 def _up(root: Path, name: str) -> Path | None:

@@ -8,23 +8,23 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from lakeward.environments.model import Found, Role, Wanted
-from lakeward.environments.sources.reading import indexes, python_wanted, read_requirements, toml_of
+from lakeward.environments.model import Declarations, DeclaredRequirement, Role
+from lakeward.environments.sources.reading import indexes, python_wanted, read_requirements, read_toml
 from lakeward.environments.sources.uv_sources import git_url
 
 _SECTIONS = (("packages", Role.RUN), ("dev-packages", Role.TEST))
 
 
-def read(root: Path) -> Found:
+def read(root: Path) -> Declarations:
     """Return the declarations of the Pipfile in `root`."""
-    content = toml_of(root / "Pipfile", condition="REQUIREMENTS_INVALID")
+    content = read_toml(root / "Pipfile", condition="REQUIREMENTS_INVALID")
     if not content:
-        return Found()
-    parts = [Found(files=(root / "Pipfile",), index_options=indexes(content.get("source")))]
+        return Declarations()
+    parts = [Declarations(files=(root / "Pipfile",), index_options=indexes(content.get("source")))]
     required = content.get("requires") or {}
     if required.get("python_version"):
         parts.append(
-            Found(python=python_wanted(f"=={required['python_version']}.*", "Pipfile python_version"))
+            Declarations(python=python_wanted(f"=={required['python_version']}.*", "Pipfile python_version"))
         )
     for section, role in _SECTIONS:
         for name, stated in (content.get(section) or {}).items():
@@ -32,11 +32,15 @@ def read(root: Path) -> Found:
     return reduce(add, parts)
 
 
-def _package(name: str, stated: Any, origin: str, role: Role, root: Path) -> Found:
+def _package(name: str, stated: Any, origin: str, role: Role, root: Path) -> Declarations:
     settings: Mapping[str, Any] = stated if isinstance(stated, dict) else {"version": stated}
     if "path" in settings:
         place = (root / str(settings["path"])).resolve()
-        return Found() if place == root.resolve() else Found((Wanted(f"-e {place}", origin, role),))
+        return (
+            Declarations()
+            if place == root.resolve()
+            else Declarations((DeclaredRequirement(f"-e {place}", origin, role),))
+        )
     extras = f"[{','.join(settings['extras'])}]" if settings.get("extras") else ""
     if "git" in settings:
         text = f"{name}{extras} @ {git_url({**settings, 'rev': settings.get('ref')})}"

@@ -14,22 +14,22 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.groups import role_of
-from lakeward.environments.model import Found, Role
+from lakeward.environments.groups import group_role
+from lakeward.environments.model import Declarations, Role
 from lakeward.environments.sources import requirements_txt, uv_sources
-from lakeward.environments.sources.reading import indexes, python_wanted, read_requirements, toml_of
+from lakeward.environments.sources.reading import indexes, python_wanted, read_requirements, read_toml
 
 
-def read(root: Path) -> Found:
+def read(root: Path) -> Declarations:
     """Return the declarations of pyproject.toml in `root`, without Poetry's table."""
     file = root / "pyproject.toml"
-    content = toml_of(file)
+    content = read_toml(file)
     project = _table(content, "project")
     pdm = _table(_table(content, "tool"), "pdm")
-    parts = [Found(files=(file,) if content else (), index_options=indexes(pdm.get("source")))]
+    parts = [Declarations(files=(file,) if content else (), index_options=indexes(pdm.get("source")))]
     if project.get("requires-python"):
         origin = "pyproject.toml requires-python"
-        parts.append(Found(python=python_wanted(project["requires-python"], origin)))
+        parts.append(Declarations(python=python_wanted(project["requires-python"], origin)))
     parts.append(
         read_requirements(
             project.get("dependencies") or (), "pyproject.toml [project] dependencies", Role.RUN, root
@@ -40,9 +40,9 @@ def read(root: Path) -> Found:
     return uv_sources.apply_uv_sources(reduce(add, parts), content, root)
 
 
-def _group(root: Path, origin: str, name: str, texts: Iterable[object]) -> Found:
-    role = role_of(name)
-    return Found() if role is None else read_requirements(texts, origin, role, root)
+def _group(root: Path, origin: str, name: str, texts: Iterable[object]) -> Declarations:
+    role = group_role(name)
+    return Declarations() if role is None else read_requirements(texts, origin, role, root)
 
 
 def _groups(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
@@ -85,17 +85,17 @@ def _is(text: str, name: str) -> bool:
         return False
 
 
-def _dynamic(content: Mapping[str, Any], root: Path) -> Iterator[Found]:
+def _dynamic(content: Mapping[str, Any], root: Path) -> Iterator[Declarations]:
     """Requirements files that setuptools reads `dependencies` and `optional-dependencies` from."""
     dynamic = _table(_table(_table(content, "tool"), "setuptools"), "dynamic")
     yield from _files(_table(dynamic, "dependencies").get("file"), Role.RUN, root)
     for extra, settings in _table(dynamic, "optional-dependencies").items():
-        role = role_of(extra)
+        role = group_role(extra)
         if role is not None:
             yield from _files(settings.get("file"), role, root)
 
 
-def _files(named: Any, role: Role, root: Path) -> Iterator[Found]:
+def _files(named: Any, role: Role, root: Path) -> Iterator[Declarations]:
     for name in [named] if isinstance(named, str) else named or ():
         yield requirements_txt.read_file(root / name, role, root)
 

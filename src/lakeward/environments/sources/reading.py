@@ -10,7 +10,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from lakeward.environments.model import Found, LeftOut, PythonWanted, Role, Wanted
+from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, PythonWanted, Role
 from lakeward.errors import ConfigurationError
 from lakeward.toml_parser import tomllib
 
@@ -24,7 +24,7 @@ def decoded_text(content: bytes, *, errors: str = "strict") -> str:
     return content.decode(encoding, errors)
 
 
-def text_of(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
+def read_text(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
     """Return the text of `file`, whatever Unicode encoding it has. Raises ConfigurationError."""
     try:
         return decoded_text(file.read_bytes())
@@ -34,12 +34,12 @@ def text_of(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
         raise ConfigurationError(condition, f"{file} cannot be read: {error.strerror}.") from None
 
 
-def toml_of(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, Any]:
+def read_toml(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, Any]:
     """Return the content of a TOML file, empty if it is missing. Raises ConfigurationError."""
     if not file.is_file():
         return {}
     try:
-        content: dict[str, Any] = tomllib.loads(text_of(file, condition=condition))
+        content: dict[str, Any] = tomllib.loads(read_text(file, condition=condition))
     except tomllib.TOMLDecodeError as error:
         cure = (
             "Finish the merge." if "<<<<<<<" in file.read_text("utf-8") else "Correct it, or remove the file."
@@ -56,21 +56,21 @@ def indexes(stated: object) -> tuple[str, ...]:
     return tuple(f"--extra-index-url {url}" for url in urls if "//pypi.org/" not in url)
 
 
-def read_requirements(texts: Iterable[object], origin: str, role: Role, root: Path) -> Found:
+def read_requirements(texts: Iterable[object], origin: str, role: Role, root: Path) -> Declarations:
     """Requirements in the standard's form (PEP 508); other lines are left out, with the reason."""
-    found: list[Wanted] = []
+    found: list[DeclaredRequirement] = []
     left_out: list[LeftOut] = []
     for each in texts:
         text = str(each).strip()
         if text.startswith("-e "):
-            found.append(Wanted(_editable(text, root), origin, role))
+            found.append(DeclaredRequirement(_editable(text, root), origin, role))
             continue
         try:
-            found.append(Wanted(text, origin, role, Requirement(text)))
+            found.append(DeclaredRequirement(text, origin, role, Requirement(text)))
         except InvalidRequirement as error:
             reason = str(error).splitlines()[0]
             left_out.append(LeftOut(text, origin, f"this is not a requirement: {reason}"))
-    return Found(tuple(found), tuple(left_out))
+    return Declarations(tuple(found), tuple(left_out))
 
 
 def _editable(text: str, root: Path) -> str:

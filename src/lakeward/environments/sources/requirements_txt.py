@@ -12,9 +12,9 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from lakeward.environments.groups import role_of
-from lakeward.environments.model import Found, Role, Wanted
-from lakeward.environments.sources.reading import read_requirements, text_of
+from lakeward.environments.groups import group_role
+from lakeward.environments.model import Declarations, DeclaredRequirement, Role
+from lakeward.environments.sources.reading import read_requirements, read_text
 from lakeward.errors import ConfigurationError
 
 _PLACES = ("*requirements*.txt", "requirements/*.txt")
@@ -30,30 +30,30 @@ _FOR_INSTALLER = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links"
 _LOCAL = re.compile(r"\.{0,2}/|.*\.(whl|zip|tar\.gz)$")
 
 
-def read(root: Path) -> Found:
+def read(root: Path) -> Declarations:
     """Return the content of the requirements files in `root` and in its folders of requirements."""
     patterns = (*_PLACES, *(f"{folder}/*requirements*.txt" for folder in _FOLDERS))
     files = {file for pattern in patterns for file in root.glob(pattern) if file.is_file()}
-    parts = [Found()]
+    parts = [Declarations()]
     for file in sorted(files):
         words = file.stem.replace("requirements", " ").strip(" -_.")
         in_folder = file.parent != root
-        role = Role.RUN if not words or words in ("base", "main", "prod") else role_of(words)
+        role = Role.RUN if not words or words in ("base", "main", "prod") else group_role(words)
         if role is not None and not (in_folder and "constraint" in words):
             parts.append(read_file(file, role, root))
     return _each_once(reduce(add, parts))
 
 
-def _each_once(found: Found) -> Found:
+def _each_once(found: Declarations) -> Declarations:
     # A file that others include with -r is read for itself too.
     seen = {(each.text, each.origin): each for each in reversed(found.wanted)}
     return replace(found, wanted=tuple(reversed(seen.values())), files=tuple(dict.fromkeys(found.files)))
 
 
-def read_file(file: Path, role: Role, root: Path, opened: tuple[Path, ...] = ()) -> Found:
+def read_file(file: Path, role: Role, root: Path, opened: tuple[Path, ...] = ()) -> Declarations:
     """Return one requirements file and those that it names. Raises ConfigurationError for a missing one."""
     if file.resolve() in opened:
-        return Found()
+        return Declarations()
     if not file.is_file():
         raise ConfigurationError(
             "REQUIREMENTS_NOT_FOUND",
@@ -63,8 +63,8 @@ def read_file(file: Path, role: Role, root: Path, opened: tuple[Path, ...] = ())
             next_step="Correct the line, or create the file.",
         )
     opened = (*opened, file.resolve())
-    parts: list[Found] = [Found(files=(file,))]
-    for number, line in _lines(text_of(file)):
+    parts: list[Declarations] = [Declarations(files=(file,))]
+    for number, line in _lines(read_text(file)):
         parts.append(read_line(line, f"{_shown(file, root)}:{number}", role, root, file, opened))
     return reduce(add, parts)
 
@@ -89,7 +89,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 def read_line(
     line: str, origin: str, role: Role, root: Path, file: Path, opened: tuple[Path, ...] = ()
-) -> Found:
+) -> Declarations:
     """Return one logical line of `file`, in the repository `root`; `opened` are the files that led to it.
 
     Raises ConfigurationError for a file that it names and that is not there.
@@ -98,28 +98,30 @@ def read_line(
     if option is None:
         text = _PER_LINE.sub("", line).strip()
         if _LOCAL.match(text) and "@" not in text and "://" not in text:
-            return Found((Wanted(str((file.parent / text).resolve()), origin, role),))
+            return Declarations((DeclaredRequirement(str((file.parent / text).resolve()), origin, role),))
         if re.match(r"(git|hg|svn|bzr)\+|https?://|file:", text):
-            return Found((Wanted(text, origin, role),))
+            return Declarations((DeclaredRequirement(text, origin, role),))
         return read_requirements([text], origin, role, root)
     name, value = option["name"], option["value"].strip().strip("\"'")
     if name in ("-r", "--requirement", "-c", "--constraint") and "://" not in value:
         inner = read_file(file.parent / value, role, root, opened)
         if name in ("-c", "--constraint"):
             constraints = (*inner.constraints, *inner.wanted)
-            return Found((), inner.left_out, constraints, inner.index_options, files=inner.files)
+            return Declarations((), inner.left_out, constraints, inner.index_options, files=inner.files)
         return inner
     if name in ("-e", "--editable"):
         place = value if "://" in value else str((file.parent / value).resolve())
         # The repository itself is installed anyway.
         return (
-            Found()
+            Declarations()
             if place.split("[")[0] == str(root.resolve())
-            else Found((Wanted(f"-e {place}", origin, role),))
+            else Declarations((DeclaredRequirement(f"-e {place}", origin, role),))
         )
     if name in ("-f", "--find-links") and "://" not in value:
         value = str((file.parent / value).resolve())
-    return Found(index_options=(f"{name} {value}".strip(),)) if name in _FOR_INSTALLER else Found()
+    return (
+        Declarations(index_options=(f"{name} {value}".strip(),)) if name in _FOR_INSTALLER else Declarations()
+    )
 
 
 def _shown(file: Path, root: Path) -> str:

@@ -14,9 +14,9 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from lakeward.environments.groups import role_of
-from lakeward.environments.model import Found, LeftOut, Role
-from lakeward.environments.sources.reading import python_wanted, read_requirements, text_of
+from lakeward.environments.groups import group_role
+from lakeward.environments.model import Declarations, LeftOut, Role
+from lakeward.environments.sources.reading import python_wanted, read_requirements, read_text
 from lakeward.errors import ConfigurationError
 
 
@@ -24,18 +24,18 @@ class _Computed(Exception):
     """A value that only running the file would determine."""
 
 
-def read(root: Path) -> Found:
+def read(root: Path) -> Declarations:
     """Return the declarations of setup.cfg and setup.py in `root`."""
     return _from_cfg(root) + _from_py(root)
 
 
-def _from_cfg(root: Path) -> Found:
+def _from_cfg(root: Path) -> Declarations:
     file = root / "setup.cfg"
     if not file.is_file():
-        return Found()
+        return Declarations()
     parser = configparser.RawConfigParser()
     try:
-        parser.read_string(text_of(file))
+        parser.read_string(read_text(file))
     except configparser.Error as error:
         message = " ".join(str(error).split())
         raise ConfigurationError("REQUIREMENTS_INVALID", f"{file} cannot be read: {message}.") from None
@@ -53,7 +53,7 @@ def _from_cfg(root: Path) -> Found:
             )
         },
     }
-    return _settings(settings, "setup.cfg", root) + Found(files=(file,))
+    return _settings(settings, "setup.cfg", root) + Declarations(files=(file,))
 
 
 def _listed(text: str) -> list[str]:
@@ -62,12 +62,12 @@ def _listed(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith(("#", "file:"))]
 
 
-def _from_py(root: Path) -> Found:
+def _from_py(root: Path) -> Declarations:
     file = root / "setup.py"
     if not file.is_file():
-        return Found()
+        return Declarations()
     try:
-        tree = ast.parse(text_of(file))
+        tree = ast.parse(read_text(file))
     except (SyntaxError, ValueError) as error:
         raise ConfigurationError("REQUIREMENTS_INVALID", f"{file} cannot be read: {error}.") from None
     call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_setup(node)), None)
@@ -87,7 +87,7 @@ def _from_py(root: Path) -> Found:
             except _Computed:
                 why = "it is computed there; requirements files are read for themselves"
                 computed.append(LeftOut(keyword.arg, f"setup.py:{keyword.value.lineno}", why))
-    return _settings(settings, "setup.py", root) + Found(left_out=tuple(computed), files=(file,))
+    return _settings(settings, "setup.py", root) + Declarations(left_out=tuple(computed), files=(file,))
 
 
 def _is_setup(call: ast.Call) -> bool:
@@ -124,7 +124,7 @@ def _value(node: ast.expr, known: Mapping[str, ast.expr], depth: int = 0) -> Any
     raise _Computed
 
 
-def _settings(settings: Mapping[str, Any], origin: str, root: Path) -> Found:
+def _settings(settings: Mapping[str, Any], origin: str, root: Path) -> Declarations:
     parts = [
         read_requirements(
             _strings(settings.get("install_requires")), f"{origin} install_requires", Role.RUN, root
@@ -134,11 +134,13 @@ def _settings(settings: Mapping[str, Any], origin: str, root: Path) -> Found:
         ),
     ]
     for extra, texts in (settings.get("extras_require") or {}).items():
-        role = role_of(str(extra).split(":")[0])
+        role = group_role(str(extra).split(":")[0])
         if role is not None:
             parts.append(read_requirements(_strings(texts), f"{origin} extra {extra}", role, root))
     if settings.get("python_requires"):
-        parts.append(Found(python=python_wanted(settings["python_requires"], f"{origin} python_requires")))
+        parts.append(
+            Declarations(python=python_wanted(settings["python_requires"], f"{origin} python_requires"))
+        )
     return reduce(add, parts)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.model import Found, Wanted
-from lakeward.environments.sources.reading import indexes, toml_of
+from lakeward.environments.model import Declarations, DeclaredRequirement
+from lakeward.environments.sources.reading import indexes, read_toml
 
 
-def apply_uv_sources(found: Found, content: Mapping[str, Any], root: Path) -> Found:
+def apply_uv_sources(found: Declarations, content: Mapping[str, Any], root: Path) -> Declarations:
     """`found` with the packages that uv takes from a folder, a repository or an address taken from there."""
     settings = (content.get("tool") or {}).get("uv") or {}
     sources: dict[str, Any] = {
@@ -30,7 +30,9 @@ def apply_uv_sources(found: Found, content: Mapping[str, Any], root: Path) -> Fo
     )
 
 
-def _placed(each: Wanted, sources: Mapping[str, Any], members: Mapping[str, Path], root: Path) -> Wanted:
+def _placed(
+    each: DeclaredRequirement, sources: Mapping[str, Any], members: Mapping[str, Path], root: Path
+) -> DeclaredRequirement:
     if each.requirement is None:
         return each
     name = canonicalize_name(each.requirement.name)
@@ -72,7 +74,7 @@ def _members(settings: Mapping[str, Any], root: Path) -> dict[str, Path]:
     """Return the packages of the workspace that `root` is the head or a member of, by name."""
     heads = [(root, settings)]
     for folder in root.parents:
-        other = (toml_of(folder / "pyproject.toml").get("tool") or {}).get("uv") or {}
+        other = (read_toml(folder / "pyproject.toml").get("tool") or {}).get("uv") or {}
         if "workspace" in other:
             heads.append((folder, other))
             break
@@ -82,7 +84,7 @@ def _members(settings: Mapping[str, Any], root: Path) -> dict[str, Path]:
     for head, uv in heads:
         for pattern in (uv.get("workspace") or {}).get("members") or ():
             for folder in sorted(head.glob(pattern)):
-                name = (toml_of(folder / "pyproject.toml").get("project") or {}).get("name")
+                name = (read_toml(folder / "pyproject.toml").get("project") or {}).get("name")
                 if name:
                     found[canonicalize_name(name)] = folder
     return found
