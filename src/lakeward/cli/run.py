@@ -76,40 +76,29 @@ def run(
             click.echo(str(notice), err=True)
     title = f"{key} · {bundle.target}"
     is_job = bundle.kind_of(key) == "job"
-    if is_job:
-        if continuous:
-            raise click.UsageError(f"--continuous is for pipelines, and `{key}` is a job.")
-
-        def work(on_event: Watcher) -> Update | JobRun:
-            from lakeward import jobs
-
-            return jobs.run(
-                bundle,
-                key,
-                settings=context.settings,
-                options=jobs.RunOptions(
-                    parameters=parameters,
-                    only=only,
-                    selection=jobs.PipelineSelection(**flags),
-                    isolated=isolated,
-                    repair=repair,
-                ),
-                listeners=jobs.RunListeners(on_event=on_event),
-            )
-    else:
+    if not is_job:
         refuse_job_options(key, parameters, only, repair)
+    elif continuous:
+        raise click.UsageError(f"--continuous is for pipelines, and `{key}` is a job.")
 
-        def work(on_event: Watcher) -> Update | JobRun:
-            from lakeward import jobs
+    def work(on_event: Watcher) -> Update | JobRun:
+        from lakeward import jobs
 
+        selection = jobs.PipelineSelection(**flags)
+        if not is_job:
             return jobs.run_pipeline(
                 bundle,
                 key,
                 settings=context.settings,
-                selection=jobs.PipelineSelection(**flags),
+                selection=selection,
                 continuous=continuous,
                 on_event=on_event,
             )
+        options = jobs.RunOptions(
+            parameters=parameters, only=only, selection=selection, isolated=isolated, repair=repair
+        )
+        listeners = jobs.RunListeners(on_event=on_event)
+        return jobs.run(bundle, key, settings=context.settings, options=options, listeners=listeners)
 
     def next_commands(result: Update | JobRun) -> list[str]:
         pipeline = pipeline_lookup.pipeline_key(bundle, key)
