@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from lakeward.session import PROFILES
-from lakeward.session.runtimes.profiles import profile
+from lakeward.session.runtimes.profiles import get_profile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -108,7 +108,7 @@ def rows_of(df: DataFrame, folder: Path) -> set[tuple[str, str]]:
 def test_runtimes_that_have_it_give_the_file(
     spark: SparkSession, files: Files, tmp_path: Path, way: str
 ) -> None:
-    spark.conf.set(SETTING, profile("16.4").conf()[SETTING])
+    spark.conf.set(SETTING, get_profile("16.4").conf()[SETTING])
     assert rows_of(WAYS[way](spark, files), tmp_path) == {("1", "f1.json"), ("2", "f2.json")}
 
 
@@ -136,7 +136,7 @@ def test_in_a_batch_of_auto_loader_it_is_an_error_and_no_empty_string(
 def test_runtimes_without_it_raise_the_error_of_the_platform(
     spark: SparkSession, files: Files, way: str
 ) -> None:
-    spark.conf.set(SETTING, profile("17.3").conf()[SETTING])
+    spark.conf.set(SETTING, get_profile("17.3").conf()[SETTING])
     with pytest.raises(AnalysisException, match="use _metadata") as caught:
         WAYS[way](spark, files)
     assert caught.value.getCondition() == "UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION"
@@ -157,11 +157,11 @@ def test_the_name_of_the_column_and_the_other_columns_stay(spark: SparkSession, 
     ],
 )
 def test_the_function_went_with_runtime_17_3(name: str, has: bool) -> None:
-    assert profile(name).conf()[SETTING] == ("" if has else "removed")
+    assert get_profile(name).conf()[SETTING] == ("" if has else "removed")
 
 
 def test_delta_still_finds_the_files_that_it_rewrites(spark: SparkSession, files: Files) -> None:
-    spark.conf.set(SETTING, profile("17.3").conf()[SETTING])
+    spark.conf.set(SETTING, get_profile("17.3").conf()[SETTING])
     table = "t" + uuid.uuid4().hex
     spark.range(3).write.saveAsTable(table)
     spark.sql(f"UPDATE {table} SET id = 10 WHERE id = 1")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakeward.cli import results, spark_errors
-from lakeward.dbutils import remember
+from lakeward.dbutils import record_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,7 +107,7 @@ WITH_SECRET = (
 
 @pytest.mark.parametrize("form", ["table", "narrow", "json", "csv"])
 def test_no_format_shows_a_secret(spark: SparkSession, form: str) -> None:
-    remember(SECRET.encode())
+    record_secret(SECRET.encode())
     frame = spark.sql(WITH_SECRET, args={"s": SECRET})
     out = io.StringIO()
     if form in ("table", "narrow"):
@@ -126,7 +126,7 @@ def test_no_format_shows_a_secret(spark: SparkSession, form: str) -> None:
 
 
 def test_a_secret_in_a_column_s_name_is_not_shown(spark: SparkSession) -> None:
-    remember(b"Aq7a'Zq9z")
+    record_secret(b"Aq7a'Zq9z")
     frame = spark.sql("select 1 as `Aq7a'Zq9z`")
     for form in (results.as_json, results.as_csv):
         out = io.StringIO()

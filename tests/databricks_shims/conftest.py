@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from lakeward import databricks_shims
-from lakeward.dbutils import Environment, using
+from lakeward.dbutils import Environment, use_environment
 from lakeward.session import Settings
 
 
@@ -37,7 +37,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def installed(nothing_installed: None, settings: Settings) -> Iterator[None]:
     databricks_shims.install()
-    with using(Environment(settings=lambda: settings)):
+    with use_environment(Environment(settings=lambda: settings)):
         yield
 
 

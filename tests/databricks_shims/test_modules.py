@@ -14,7 +14,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from lakeward import databricks_shims
-from lakeward.dbutils import Context, Environment, NotebookExit, dbutils, using
+from lakeward.dbutils import Context, Environment, NotebookExit, dbutils, use_environment
 from lakeward.session import Settings
 from lakeward.workspace_connection import NO_WORKSPACE
 from tests.processes import environ_without, outcome
@@ -65,7 +65,7 @@ def test_the_context_of_the_repl_is_that_of_the_notebook(installed: None, code: 
         *("ada", "/Users/ada/load"),
         *(NO_WORKSPACE, "7", "c", "n", "j", "r", "t"),
     )
-    with using(Environment(context=facts)):
+    with use_environment(Environment(context=facts)):
         names: dict[str, Any] = {}
         exec(code, names)
         context, java = names["context"], dbutils().notebook.entry_point.getDbutils().notebook().getContext()
@@ -283,6 +283,6 @@ def test_display_prints_tables_and_hands_over_to_a_notebook(
 
 def test_free_names_follow_the_environment_in_force(settings: Settings) -> None:
     names = databricks_shims.free_names()
-    with using(Environment(settings=lambda: settings, arguments={"day": "1"})):
+    with use_environment(Environment(settings=lambda: settings, arguments={"day": "1"})):
         assert names["getArgument"]("day") == "1"
         assert names["dbutils"].widgets.get("day") == "1"

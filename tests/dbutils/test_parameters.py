@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from lakeward.dbutils import Context, DBUtils, Environment, JobValues, NotebookExit, dbutils, using
+from lakeward.dbutils import Context, DBUtils, Environment, JobValues, NotebookExit, dbutils, use_environment
 from lakeward.errors import DbutilsError
 
 
@@ -151,9 +151,9 @@ def test_both_entry_points_lead_to_the_same_context(
 def test_what_a_run_brings_holds_in_its_block_and_in_its_threads(environment: Environment) -> None:
     environment.arguments = {"day": "1"}
     shared = dbutils()
-    with using(environment):
+    with use_environment(environment):
         inner = Environment(settings=environment.settings, arguments={"day": "2"})
-        with using(inner):
+        with use_environment(inner):
             assert shared.widgets.get("day") == "2"
         assert shared.widgets.get("day") == "1"
         with ThreadPoolExecutor(1) as pool:
@@ -165,7 +165,7 @@ def test_two_tasks_at_once_see_each_its_own(environment: Environment) -> None:
     both = threading.Barrier(2, timeout=5)
 
     def task(day: str) -> str:
-        with using(Environment(settings=environment.settings, arguments={"day": day})):
+        with use_environment(Environment(settings=environment.settings, arguments={"day": day})):
             both.wait()
             return dbutils().widgets.get("day")
 

@@ -22,7 +22,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import TextLexer
 
-from lakeward.dbutils import REDACTED, Redactor, StreamRedactor, redacted
+from lakeward.dbutils import REDACTED, Redactor, StreamRedactor, redact
 
 # Each value begins and ends with a mark, and so does each line of it: no mark may be left in any output.
 MARKS = ("Aq7a", "Zq9z")
@@ -111,7 +111,7 @@ def test_the_output_of_no_encoder_shows_a_secret(encoder: str) -> None:
     for name, secret in SECRETS.items():
         if (encoder, name) in OTHER:
             continue
-        shown = redacted(f"before {ENCODERS[encoder](secret)} after", [secret, "other"])
+        shown = redact(f"before {ENCODERS[encoder](secret)} after", [secret, "other"])
         assert not [mark for mark in MARKS if mark in shown], (name, shown)
         assert REDACTED in shown
         assert shown.startswith("before ")
@@ -138,20 +138,20 @@ def test_text_without_a_secret_is_left_alone() -> None:
 
 
 def test_what_databricks_does_not_redact_is_not_redacted_either() -> None:
-    assert redacted("terces s e c r e t c2VjcmV0", ["secret"]) == "terces s e c r e t c2VjcmV0"
+    assert redact("terces s e c r e t c2VjcmV0", ["secret"]) == "terces s e c r e t c2VjcmV0"
 
 
 def test_short_lines_of_a_document_are_no_secrets() -> None:
     document = json.dumps({"key": "Aq7avalue"}, indent=2)
-    assert redacted("f(x) = {\n}", [document]) == "f(x) = {\n}"
-    assert redacted('  "key": "Aq7avalue"', [document]) == f"  {REDACTED}"
+    assert redact("f(x) = {\n}", [document]) == "f(x) = {\n}"
+    assert redact('  "key": "Aq7avalue"', [document]) == f"  {REDACTED}"
 
 
 def test_overlapping_secrets_become_one() -> None:
-    assert redacted("abcdef", ["abc", "bcdef"]) == REDACTED
-    assert redacted("ababab", ["abab"]) == REDACTED
-    assert redacted("abab", ["ab"]) == REDACTED * 2
-    assert redacted("[REDACTED] ACT", ["ACT"]) == "[RED[REDACTED]ED] [REDACTED]"
+    assert redact("abcdef", ["abc", "bcdef"]) == REDACTED
+    assert redact("ababab", ["abab"]) == REDACTED
+    assert redact("abab", ["ab"]) == REDACTED * 2
+    assert redact("[REDACTED] ACT", ["ACT"]) == "[RED[REDACTED]ED] [REDACTED]"
 
 
 def test_values_of_documents_are_redacted_and_their_names_are_not() -> None:

@@ -15,8 +15,8 @@ from lakeward.dbutils import (
     DBUtils,
     FileSecrets,
     known_secrets,
-    redacted,
-    redacting,
+    redact,
+    redact_output,
     spark_conf_with_secrets,
     with_secrets,
 )
@@ -184,8 +184,8 @@ def test_a_full_disk_keeps_the_old_secret_and_leaves_nothing_behind(
 
 def test_secrets_are_redacted_in_text_line_by_line() -> None:
     secrets = ["s3cret", "s3cret-and-more", "-----BEGIN\nabcdef\n-----END", ""]
-    assert redacted("x=s3cret-and-more y=s3cret", secrets) == "x=[REDACTED] y=[REDACTED]"
-    assert redacted("> abcdef", secrets) == "> [REDACTED]"
+    assert redact("x=s3cret-and-more y=s3cret", secrets) == "x=[REDACTED] y=[REDACTED]"
+    assert redact("> abcdef", secrets) == "> [REDACTED]"
 
 
 def test_a_reference_to_a_secret_is_a_whole_value(dbutils: DBUtils, files: FileSecrets) -> None:
@@ -227,7 +227,7 @@ def test_what_is_printed_in_a_redacting_block_shows_no_secret(
     dbutils: DBUtils, files: FileSecrets, capfd: pytest.CaptureFixture[str]
 ) -> None:
     token = dbutils.secrets.get("warehouse", "api.token")
-    with redacting():
+    with redact_output():
         print("token:", token)
         sys.stderr.writelines([f"{token}\n", "other\n"])
         assert sys.stdout.encoding

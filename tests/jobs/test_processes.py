@@ -17,7 +17,7 @@ from tests.processes import is_alive, until
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
-from lakeward.dbutils import redacted, remember, secret_stores
+from lakeward.dbutils import record_secret, redact, secret_stores
 from lakeward.jobs import JobRun
 from lakeward.jobs.concurrency import PER_TASK, max_parallel_tasks
 from lakeward.jobs.run_history import PreviousRun, load_previous_run, save_run
@@ -275,7 +275,7 @@ def test_a_log_is_kept_up_to_its_size_and_says_what_it_lacks(tmp_path: Path) -> 
 def test_a_log_has_no_secret_whatever_prints_it_and_keeps_other_bytes(tmp_path: Path) -> None:
     log = TaskLog(tmp_path / "a.log", lambda _: None)
     log.write(b"before ")
-    remember(b"open sesame")
+    record_secret(b"open sesame")
     for piece in (b"\xff open se", b"same\n\x80 se", b"same\nthe end: open sesame"):
         log.write(piece)
     assert log.last_lines.splitlines()[-1] == "the end: [REDACTED]"
@@ -289,7 +289,7 @@ def test_a_log_has_no_secret_whatever_prints_it_and_keeps_other_bytes(tmp_path: 
 
 def test_a_task_value_with_a_secret_is_kept_encrypted_for_a_repair(tmp_path: Path) -> None:
     secret = 'Aq7a"Zq9z'
-    remember(secret.encode())
+    record_secret(secret.encode())
     values = {
         ("a", "k"): json.dumps(secret),
         ("a", "d"): json.dumps({"u": [f"x {secret}"]}),
@@ -303,7 +303,7 @@ def test_a_task_value_with_a_secret_is_kept_encrypted_for_a_repair(tmp_path: Pat
     secret_stores._handed_out.clear()
     assert load_previous_run(tmp_path, "j", "last").values == values
     # The run that repairs it may print the value without having read the secret.
-    assert redacted(f"log: {secret}") == "log: [REDACTED]"
+    assert redact(f"log: {secret}") == "log: [REDACTED]"
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.dbutils import remember
+from lakeward.dbutils import record_secret
 from lakeward.notebooks import NotebookRun, write
 from lakeward.notebooks.cell_errors import CellError
-from lakeward.notebooks.display import shown
+from lakeward.notebooks.display import represent
 from lakeward.notebooks.recorder import CellRecord, Recorder, display_data
 from tests.dbutils.test_redactor import MARKS, SECRETS
 
@@ -42,8 +42,8 @@ def run_of(value: str, place: str) -> NotebookRun:
     }
     cells = {
         "stream": replace(cell, outputs=[stream]),
-        "display": replace(cell, outputs=[display_data(shown([{"a": value, "b": 1}]))]),
-        "value": replace(cell, outputs=[display_data(shown({"k": [value]}))]),
+        "display": replace(cell, outputs=[display_data(represent([{"a": value, "b": 1}]))]),
+        "value": replace(cell, outputs=[display_data(represent({"k": [value]}))]),
         "drawing": replace(cell, outputs=[display_data({"image/svg+xml": f"<svg>{value}</svg>"})]),
         "html": replace(cell, outputs=[display_data({"text/html": f"<b>{value}</b>"})]),
         "error": replace(cell, outputs=[error], state="FAILED"),
@@ -67,7 +67,7 @@ def test_no_file_of_a_run_shows_a_secret(place: str, tmp_path: Path) -> None:
     for name, secret in SECRETS.items():
         if (place, name) == ("markdown", "long"):
             continue
-        remember(secret.encode())
+        record_secret(secret.encode())
         run = run_of(secret, place)
         done = write(run, tmp_path / "out")
         assert done.exit_value == run.exit_value  # what `dbutils.notebook.run` gives its caller
@@ -83,7 +83,7 @@ def test_no_file_of_a_run_shows_a_secret(place: str, tmp_path: Path) -> None:
 def test_secrets_that_look_like_the_format_leave_the_format_whole(tmp_path: Path) -> None:
     secrets = ("output_type", "stream", "cells", '": "', "text/html", "data", "table", "iVBORw0KGgo")
     for secret in secrets:
-        remember(secret.encode())
+        record_secret(secret.encode())
     run = run_of("x", "stream")
     run.cells[0].outputs.append(display_data({"text/plain": "data", "image/png": "iVBORw0KGgo="}))
     done = write(run, tmp_path)
@@ -100,7 +100,7 @@ def test_the_files_are_their_owner_s_alone(tmp_path: Path) -> None:
 
 
 def test_a_secret_that_two_writes_print_is_redacted(tmp_path: Path) -> None:
-    remember(b"Aq7a<&>Zq9z")
+    record_secret(b"Aq7a<&>Zq9z")
     recorder = Recorder()
     cell = CellRecord(1, "python", "print(1)", state="COMPLETED")
     recorder.cells.append(cell)

@@ -6,7 +6,7 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-from lakeward.dbutils import remember
+from lakeward.dbutils import record_secret
 from lakeward.pipelines.events.progress_reporter import ProgressReporter
 from lakeward.pipelines.graph.elements import Sink
 
@@ -26,7 +26,7 @@ class Events:
 
 
 def test_configuration_plans_and_options_of_sinks_are_redacted() -> None:
-    remember(SECRET.encode())
+    record_secret(SECRET.encode())
     events = Events()
     reporter = ProgressReporter(events, None)  # type: ignore[arg-type]  # only `add` is used
     reporter.update_created({"my.password": SECRET, "other": "x"}, "4.2.0", "USER_ACTION")

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from lakeward.cli.pipeline_reports import write_report
 from lakeward.dbutils import FileSecrets
-from lakeward.dbutils.secret_stores import remember
+from lakeward.dbutils.secret_stores import record_secret
 from lakeward.report import build_report, write_page
 from lakeward.report.samples import MAX_ROWS, read_sample
 from lakeward.session import Settings
@@ -114,7 +114,7 @@ def test_a_tag_whose_column_has_another_name_now_hides_all_rows(tmp_path: Path) 
 
 def test_a_secret_that_the_process_has_read_is_redacted(tmp_path: Path) -> None:
     table(tmp_path / "w", note=["the key is s3cret-canary!"])
-    remember(b"s3cret-canary!")
+    record_secret(b"s3cret-canary!")
     assert "s3cret-canary!" not in page_of(tmp_path / "w", tmp_path)
     assert sample(tmp_path / "w")["rows"] == [["the key is [REDACTED]"]]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.errors import ConfigurationError
-from lakeward.session import Settings, profile
+from lakeward.session import Settings, get_profile
 from lakeward.session.configuration.session_conf import base_conf, merge_conf
 
 
@@ -36,7 +36,7 @@ def test_a_profile_sets_ansi_as_its_runtime_has_it_and_utc(tmp_path: Path, name:
 
 def test_an_unknown_profile_names_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match=r"9\.9.*17\.3"):
-        profile("9.9")
+        get_profile("9.9")
 
 
 def test_mounted_schemes_get_the_mapped_file_system_and_safe_commits(tmp_path: Path) -> None:

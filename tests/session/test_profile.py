@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import ConfigurationError
-from lakeward.session import Settings, known, profile
+from lakeward.session import Settings, find_profile, get_profile
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,14 @@ from lakeward.session import Settings, known, profile
 def test_runtimes_are_known_by_the_keys_that_clusters_are_made_with(
     name: str, short: str, ansi: bool, key: str
 ) -> None:
-    found = profile(name)
+    found = get_profile(name)
     assert (found.name, found.ansi, found.spark_version) == (short, ansi, key)
     assert found.conf()["spark.databricks.clusterUsageTags.sparkVersion"] == key
 
 
 @pytest.mark.parametrize("name", ["9.1", "latest", "", "17"])
 def test_what_is_no_runtime_is_none(name: str) -> None:
-    assert known(name) is None
+    assert find_profile(name) is None
 
 
 def test_the_projects_runtime_is_its_sessions(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit, udf, udtf
 from pyspark.sql.types import DoubleType, IntegerType, StringType
 
-from lakeward.session import PROFILES, profile
+from lakeward.session import PROFILES, get_profile
 
 SPARK_3 = ["13.3", "14.3", "15.4", "16.4"]
 BEFORE_4_2 = [*SPARK_3, "17.3", "18.3"]
@@ -22,7 +22,7 @@ NEWEST = ["19.3", "serverless"]
 @pytest.fixture
 def as_on(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The session with the settings of a runtime."""
-    conf = {k: v for k, v in profile(request.param).conf().items() if k.startswith("spark.sql.")}
+    conf = {k: v for k, v in get_profile(request.param).conf().items() if k.startswith("spark.sql.")}
     # A profile without one of the settings leaves Spark's default.
     every = {k for p in PROFILES.values() for k in p.conf() if k.startswith("spark.sql.")}
     before = {k: spark.conf.get(k, None) for k in every}

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from lakeward.session import full_text, profile
+from lakeward.session import full_text, get_profile
 from tests.streaming.conftest import Streams
 
 NOW = {"availableNow": True}
@@ -69,7 +69,7 @@ def test_a_foreach_batch_may_leave_stateful_rows_unread_before_runtime_18(
 ) -> None:
     conf, name = streams.spark.conf, "spark.sql.streaming.stateStore.commitValidation.enabled"
     before = conf.get(name)
-    conf.set(name, profile(runtime).conf()[name])
+    conf.set(name, get_profile(runtime).conf()[name])
     try:
         writer = streams.stream().dropDuplicates(["k"]).writeStream.foreachBatch(lambda frame, number: None)
         query = writer.trigger(availableNow=True).start()

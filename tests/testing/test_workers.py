@@ -11,7 +11,14 @@ import pytest
 from tests.processes import environ_without, outcome
 
 from lakeward.testing.plugin import hide_ours
-from lakeward.testing.workers import Budget, Worker, acquire_jvm_slot, budget, machine_memory, worker
+from lakeward.testing.workers import (
+    Budget,
+    Worker,
+    acquire_jvm_slot,
+    current_worker,
+    machine_memory,
+    worker_budget,
+)
 
 pytestmark = pytest.mark.process
 
@@ -26,15 +33,17 @@ def test_home():
 
 
 def test_a_worker_is_known_by_the_variables_of_xdist() -> None:
-    assert worker({"PYTEST_XDIST_WORKER": "gw3", "PYTEST_XDIST_WORKER_COUNT": "4"}) == Worker("gw3", 4)
-    assert worker({}) is None
+    assert current_worker({"PYTEST_XDIST_WORKER": "gw3", "PYTEST_XDIST_WORKER_COUNT": "4"}) == Worker(
+        "gw3", 4
+    )
+    assert current_worker({}) is None
 
 
 def test_heaps_shrink_before_jvms_get_fewer() -> None:
-    assert budget(2, memory=64_000, cores=8) == Budget(jvms=2, heap=2048, cores=4)
-    assert budget(2, memory=5_000, cores=8) == Budget(jvms=2, heap=1232, cores=4)
-    assert budget(4, memory=5_000, cores=8) == Budget(jvms=2, heap=1232, cores=4)
-    assert budget(4, memory=1_000, cores=1) == Budget(jvms=1, heap=768, cores=1)
+    assert worker_budget(2, memory=64_000, cores=8) == Budget(jvms=2, heap=2048, cores=4)
+    assert worker_budget(2, memory=5_000, cores=8) == Budget(jvms=2, heap=1232, cores=4)
+    assert worker_budget(4, memory=5_000, cores=8) == Budget(jvms=2, heap=1232, cores=4)
+    assert worker_budget(4, memory=1_000, cores=1) == Budget(jvms=1, heap=768, cores=1)
 
 
 def test_the_machine_has_memory_and_a_container_no_more_than_that() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakeward.dbutils import remember
+from lakeward.dbutils import record_secret
 from lakeward.workspace.command_contexts.interpreter import Interpreter
 from lakeward.workspace.warehouse.statement_results import redact_batch
 from tests.dbutils.test_redactor import MARKS, SECRETS
@@ -35,7 +35,7 @@ COLUMNS: dict[str, tuple[Any, Callable[[str], Any]]] = {
 def test_no_column_shows_a_secret(name: str) -> None:
     kind, put = COLUMNS[name]
     for secret, value in SECRETS.items():
-        remember(value.encode())
+        record_secret(value.encode())
         plain = pa.array([put("harmless"), put(value), None], type=kind)
         numbers = pa.array([1, 2, 3])
         batch = pa.RecordBatch.from_arrays([plain, numbers], names=["a", "b"])
@@ -50,7 +50,7 @@ def test_no_column_shows_a_secret(name: str) -> None:
 
 def test_a_large_result_without_secrets_is_left_alone_and_fast() -> None:
     for number in range(20):
-        remember(f"Aq7a-{number}-&Zq9z".encode())
+        record_secret(f"Aq7a-{number}-&Zq9z".encode())
     batch = pa.RecordBatch.from_arrays([pa.array([f"value {n} & more" for n in range(100_000)])], names=["a"])
     began = time.thread_time()
     assert redact_batch(batch).column(0) is not None
@@ -78,7 +78,7 @@ def test_the_builtins_of_a_context_are_a_module(tmp_path: Path) -> None:
 def test_no_command_shows_a_secret(command: str, tmp_path: Path) -> None:
     interpreter = Interpreter(tmp_path)
     for secret, value in SECRETS.items():
-        remember(value.encode())
+        record_secret(value.encode())
         interpreter.namespace["value"] = value
         results = interpreter.run("python", command)
         assert not [mark for mark in MARKS if mark in json.dumps(results, ensure_ascii=False)], secret

@@ -11,7 +11,7 @@ from lakeward.bundle.configuration.includes import find_root
 from lakeward.bundle.loader import load_statically, targets_to_read
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
-from lakeward.session import known
+from lakeward.session import find_profile
 
 SERVERLESS = "serverless"
 # Tasks that run code of the user's, on compute that the task or its job names.
@@ -32,7 +32,7 @@ def runtime_here(folder: Path) -> str | None:
         names = targets_to_read(root)
     for name in names:
         with suppress(BundleError):
-            found = known(runtime_of(load_statically(root, name)) or "")
+            found = find_profile(runtime_of(load_statically(root, name)) or "")
             if found is not None:
                 return found.name
     return None

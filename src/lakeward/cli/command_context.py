@@ -98,9 +98,9 @@ def find_context(
 def runtime(bundle: Bundle, key: str | None) -> str | None:
     """Return the runtime that the bundle names, if it is one that is known here."""
     from lakeward.bundle import runtime_of
-    from lakeward.session import known
+    from lakeward.session import find_profile
 
-    found = known(runtime_of(bundle, key) or "")
+    found = find_profile(runtime_of(bundle, key) or "")
     return found.name if found else None
 
 

@@ -78,9 +78,9 @@ def first_line(error: Exception) -> str:
 
 def crash_log(error: Exception) -> Path:
     """Write the traceback below the state folder, or the temporary one where that cannot be; its path."""
-    from lakeward.dbutils import redacted
+    from lakeward.dbutils import redact
 
-    text = redacted("".join(traceback.format_exception(error)))
+    text = redact("".join(traceback.format_exception(error)))
     name = f"crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
     unresolved = Path(os.environ.get("LAKEWARD_HOME") or ".lakeward").absolute() / "local"
     for folder in (state_folder.get() or unresolved, Path(tempfile.gettempdir())):
@@ -96,10 +96,10 @@ def crash_log(error: Exception) -> Path:
 
 def show(failure: Failure, *, as_json: bool, seconds: float) -> None:
     """Print the failure on stderr and, with `--json`, the object of a run that did not happen on stdout."""
-    from lakeward.dbutils import redacted
+    from lakeward.dbutils import redact
 
     # Messages contain names and values of data.
-    message = plain(redacted(failure.message))
+    message = plain(redact(failure.message))
     colour = "NO_COLOR" not in os.environ and sys.stderr.isatty()
     head = click.style("error:", fg="red", bold=True) if colour else "error:"
     click.echo(f"{head} {message}", err=True, color=colour)

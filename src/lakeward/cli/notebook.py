@@ -104,7 +104,7 @@ def notebook(
 
 def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
     """Print the outcome on stdout, its error on stderr; the exit value comes last."""
-    from lakeward.dbutils import redacted, redactor
+    from lakeward.dbutils import redact, redactor
 
     if as_json:
         json.dump(redactor().value(run.as_json()), streams.out, ensure_ascii=False)
@@ -114,7 +114,7 @@ def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
         streams.to_stderr(f"error: {run.error}\n")
     streams.out.write(f"{run.state} in {run.seconds:.1f} s · {short_page_path(run.files)}\n")
     if run.exit_value is not None:
-        streams.out.write(f"{redacted(run.exit_value)}\n")
+        streams.out.write(f"{redact(run.exit_value)}\n")
 
 
 def short_page_path(files: Any) -> str:

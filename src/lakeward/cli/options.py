@@ -186,11 +186,11 @@ mount_option: Decorator = click.option(
 
 def keep_runtime(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
     """Keep the runtime of the command line in LAKEWARD_PROFILE until the command ends."""
-    from lakeward.session import profile
+    from lakeward.session import get_profile
 
     if value is None:
         return
-    set_variable(ctx, "LAKEWARD_PROFILE", profile(value).name)
+    set_variable(ctx, "LAKEWARD_PROFILE", get_profile(value).name)
 
 
 runtime_option: Decorator = click.option(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 from lakeward.session import drain
 
 PATIENCE = 0.1  # seconds that the beginning of a line, such as a prompt, waits for its end
@@ -75,7 +75,7 @@ class Streams:
     def to_stderr(self, text: str) -> None:
         """Pass the text on without secrets; a terminal that has gone away loses it."""
         with suppress(OSError, ValueError):
-            self.err.write(redacted(text))
+            self.err.write(redact(text))
             self.err.flush()
 
 

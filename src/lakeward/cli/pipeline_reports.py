@@ -27,11 +27,11 @@ def write_report(
 
     Raises OSError when the file cannot be written.
     """
-    from lakeward.dbutils import remember_stored
+    from lakeward.dbutils import record_stored_secrets
     from lakeward.report import build_report, page_document, write_page
 
     # Tables can contain secrets that other processes have read.
-    unreadable = remember_stored(settings) if rows else []
+    unreadable = record_stored_secrets(settings) if rows else []
     storage = settings.pipelines / name
     document = build_report(name, storage, warehouse=settings.warehouse, rows=rows and not unreadable)
     if document is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.cli.formatting import STYLES, format_count, format_duration, format_kind, format_number
 from lakeward.cli.output_streams import Streams
 from lakeward.cli.stream_watch import batch_text
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -156,7 +156,7 @@ def watching(board: ProgressBoard, streams: Streams) -> Iterator[Watcher]:
     living = LiveDisplay(board)
     options: dict[str, Any] = {"redirect_stdout": False, "redirect_stderr": False, "transient": True}
     with Live(living, console=console, refresh_per_second=10, **options):
-        streams.show = lambda text: console.print(Text.from_ansi(redacted(text.rstrip("\n"))))
+        streams.show = lambda text: console.print(Text.from_ansi(redact(text.rstrip("\n"))))
         try:
             yield living
         finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from lakeward.cli import table_format
 from lakeward.cli.formatting import format_count, format_duration
-from lakeward.dbutils import redacted, redactor
+from lakeward.dbutils import redact, redactor
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -30,7 +30,7 @@ def as_table(
     rows = [redact_rows(row) for row in as_text(frame).limit(MOST_ROWS + 1).collect()]
     more = len(rows) > MOST_ROWS
     columns = [
-        table_format.Column(redacted(field.name), number=field.dataType.simpleString().startswith(NUMBERS))
+        table_format.Column(redact(field.name), number=field.dataType.simpleString().startswith(NUMBERS))
         for field in frame.schema.fields
     ]
     out.writelines(
@@ -77,7 +77,7 @@ def as_json(frame: DataFrame, out: TextIO) -> None:
 
 def as_csv(frame: DataFrame, out: TextIO) -> None:
     """Print a header and the rows as in RFC 4180; NULL is empty, an empty string is `""`."""
-    out.write(csv_line(map(redacted, frame.columns)))
+    out.write(csv_line(map(redact, frame.columns)))
     rows: Iterator[Iterable[str | None]] = as_text(frame).toLocalIterator()
     out.writelines(csv_line(redact_rows(row)) for row in rows)
 

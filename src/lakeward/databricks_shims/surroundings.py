@@ -25,7 +25,7 @@ def running(given: Environment | None = None) -> Iterator[None]:
     `given` is what `dbutils` works on, that which is in force already if left out.
     With LAKEWARD_DISABLE=1 or on Databricks nothing but `dbutils` of this package is affected.
     """
-    from lakeward.dbutils import environment, using
+    from lakeward.dbutils import environment, use_environment
 
     given = given or environment()
     mine = not is_installed()
@@ -34,7 +34,7 @@ def running(given: Environment | None = None) -> Iterator[None]:
     if is_installed():
         os.environ[VERSION] = runtime_version(given.settings().profile)
     try:
-        with using(given), serving(REPLACED):
+        with use_environment(given), serving(REPLACED):
             yield
     finally:
         if before is None:

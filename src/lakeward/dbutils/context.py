@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakeward.dbutils.failures import JavaError
-from lakeward.dbutils.secret_stores import remember
+from lakeward.dbutils.secret_stores import record_secret
 from lakeward.session import Settings
 from lakeward.workspace_connection import NO_WORKSPACE, Connection, process_connection
 
@@ -43,7 +43,7 @@ class Context:
         """
         connection = process_connection()
         if connection is not None:
-            remember(connection.token.encode())
+            record_secret(connection.token.encode())
         return cls(
             user=settings.user,
             notebook_path=f"/Users/{settings.user}/{settings.root.name}",

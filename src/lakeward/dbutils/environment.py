@@ -1,7 +1,7 @@
 """The environment of `dbutils`: the lakehouse, a notebook's parameters, a task's context.
 
-A runner creates one for each notebook or task and activates it with `using`. Other code uses the default
-environment, which works on this process's lakehouse.
+A runner creates one for each notebook or task and activates it with `use_environment`. Other code uses the
+default environment, which works on this process's lakehouse.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lakeward.dbutils.context import Context
-from lakeward.dbutils.secret_stores import SecretStore, stores_of
+from lakeward.dbutils.secret_stores import SecretStore, open_stores
 from lakeward.dbutils.task_values import NoJob, TaskValues
 from lakeward.session import PathMap, Settings, current_settings
 
@@ -40,7 +40,7 @@ class Environment:
     task_values: TaskValues = field(default_factory=NoJob)
     run_notebook: NotebookRunner | None = None
     restart_python: Callable[[], None] | None = None
-    secret_store: Callable[[Settings], SecretStore] = stores_of
+    secret_store: Callable[[Settings], SecretStore] = open_stores
 
     @property
     def paths(self) -> PathMap:
@@ -79,7 +79,7 @@ def environment() -> Environment:
 
 
 @contextmanager
-def using(given: Environment) -> Iterator[Environment]:
+def use_environment(given: Environment) -> Iterator[Environment]:
     """Make `dbutils`, however it was imported, use `given` within the block."""
     token = _own.set(given)
     _innermost.append(given)

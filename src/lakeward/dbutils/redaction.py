@@ -34,12 +34,12 @@ def redactor(secrets: Iterable[str] | None = None) -> Redactor:
     return _redactor_of(known_secrets() if secrets is None else frozenset(secrets))
 
 
-def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
+def redact(text: str, secrets: Iterable[str] | None = None) -> str:
     """Return `text` without any of the secrets, in plain or escaped form.
 
     Lines of a multi-line secret are redacted as well: logs are read line by line.
 
-    >>> redacted("user=ada password=s3cret", ["s3cret"])
+    >>> redact("user=ada password=s3cret", ["s3cret"])
     'user=ada password=[REDACTED]'
     """
     return redactor(secrets)(text)
@@ -76,7 +76,7 @@ class _Redacting:
 
 
 @contextlib.contextmanager
-def redacting() -> Iterator[None]:
+def redact_output() -> Iterator[None]:
     """Redact what Python code prints within the block.
 
     Output that does not pass through `sys.stdout` and `sys.stderr` (child processes, the JVM) is not covered.

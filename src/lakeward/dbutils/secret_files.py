@@ -25,7 +25,7 @@ def check_name(name: str, what: str) -> str:
     return name
 
 
-def variable_of(scope: str, key: str) -> str:
+def secret_variable(scope: str, key: str) -> str:
     """Return the environment variable that holds a secret: LAKEWARD_SECRET_<SCOPE>_<KEY>."""
     return "LAKEWARD_SECRET_" + "_".join(re.sub(r"[^A-Za-z0-9]", "_", part).upper() for part in (scope, key))
 

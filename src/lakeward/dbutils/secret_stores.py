@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from lakeward.dbutils.secret_files import FileSecrets, check_name, variable_of
+from lakeward.dbutils.secret_files import FileSecrets, check_name, secret_variable
 from lakeward.errors import LakewardError
 from lakeward.session import Settings
 
@@ -40,7 +40,7 @@ def known_secrets() -> frozenset[str]:
     return frozenset(_handed_out)
 
 
-def remember(value: bytes) -> None:
+def record_secret(value: bytes) -> None:
     """Record a secret for redaction; an empty one is ignored because it would match everywhere."""
     text = value.decode("utf-8", errors="replace")
     if text and text not in _handed_out:
@@ -49,7 +49,7 @@ def remember(value: bytes) -> None:
             listener(text)
 
 
-def hear_secrets(listener: Callable[[str], None]) -> None:
+def watch_secrets(listener: Callable[[str], None]) -> None:
     """Call `listener` with each secret that this process reads from now on, before its code receives it."""
     _listeners.append(listener)
 
@@ -64,11 +64,11 @@ class EnvironmentSecrets:
         return []
 
     def keys(self, scope: str) -> list[str]:
-        prefix = variable_of(scope, "")
+        prefix = secret_variable(scope, "")
         return sorted(name[len(prefix) :].lower() for name in os.environ if name.startswith(prefix))
 
     def get(self, scope: str, key: str) -> bytes | None:
-        value = os.environ.get(variable_of(scope, key))
+        value = os.environ.get(secret_variable(scope, key))
         return None if value is None else value.encode()
 
 
@@ -90,16 +90,16 @@ class Stores:
         found = (store.get(scope, key) for store in self._stores)
         value = next((each for each in found if each is not None), None)
         if value is not None:
-            remember(value)
+            record_secret(value)
         return value
 
 
-def stores_of(settings: Settings) -> SecretStore:
+def open_stores(settings: Settings) -> SecretStore:
     """Return the stores of a target: environment variables first, then its `secrets/` folder."""
     return Stores((EnvironmentSecrets(), FileSecrets(settings.secrets)))
 
 
-def remember_stored(settings: Settings) -> list[str]:
+def record_stored_secrets(settings: Settings) -> list[str]:
     """Record all secrets of a target for redaction, also those that this process has not read.
 
     Returns:
@@ -107,12 +107,12 @@ def remember_stored(settings: Settings) -> list[str]:
     """
     for name, value in os.environ.items():
         if name.startswith(_VARIABLES):
-            remember(value.encode())
+            record_secret(value.encode())
     store, unreadable = FileSecrets(settings.secrets), []
     for scope in store.scopes():
         for key in store.keys(scope):
             try:
-                remember(store.get(scope, key) or b"")
+                record_secret(store.get(scope, key) or b"")
             except (LakewardError, OSError, ValueError):
                 unreadable.append(f"{scope}/{key}")
     return unreadable

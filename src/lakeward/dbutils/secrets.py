@@ -6,7 +6,7 @@ import builtins
 from typing import NamedTuple
 
 from lakeward.dbutils.failures import JavaError
-from lakeward.dbutils.secret_files import variable_of
+from lakeward.dbutils.secret_files import secret_variable
 from lakeward.dbutils.secret_stores import SecretStore
 from lakeward.dbutils.utility import Utility
 
@@ -65,7 +65,8 @@ class Secrets(Utility):
             f"o.{function}",
             "java.lang.IllegalArgumentException",
             message,
-            next_step=f"Scopes are: {', '.join(store.scopes()) or 'none'}. Set {variable_of(scope, key)}, "
+            next_step=f"Scopes are: {', '.join(store.scopes()) or 'none'}. "
+            f"Set {secret_variable(scope, key)}, "
             f"or write the file {folder / scope.lower() / key} with mode 600, "
             "or put it with databricks-sdk through `lakeward workspace`.",
         )

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 
 from lakeward.bundle import Bundle
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
 from lakeward.jobs.task_graph import AttemptResult
@@ -65,7 +65,7 @@ def attempt_error(error: BaseException, root: Path) -> str:
         text = f"{type(error).__name__}: {error.msg}{'. ' if hint else ''}{hint}"
     else:
         text = str(describe_error(error))
-    text = redacted(text)  # before the text is truncated, possibly within a secret
+    text = redact(text)  # before the text is truncated, possibly within a secret
     if len(text) > _MESSAGE_LIMIT:
         text = f"{text[:_MESSAGE_LIMIT]} … ({len(text) - _MESSAGE_LIMIT} more characters)"
     place = _user_place(error, root)
@@ -84,7 +84,7 @@ def format_user_traceback(error: BaseException) -> str | None:
     if own is None and not isinstance(error, SyntaxError):
         return None
     report.stack = traceback.StackSummary.from_list(list(report.stack)[own:] if own is not None else [])
-    return redacted("".join(report.format()))[-_TRACEBACK_LIMIT:]
+    return redact("".join(report.format()))[-_TRACEBACK_LIMIT:]
 
 
 def _user_place(error: BaseException, root: Path) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import atomic_write, read_regular
-from lakeward.dbutils import decrypt, encrypt, redacted, remember
+from lakeward.dbutils import decrypt, encrypt, record_secret, redact
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.run_results import JobRun
 from lakeward.jobs.task_graph import AttemptResult
@@ -101,7 +101,7 @@ def can_repair(jobs: Path, key: str, run_id: str) -> bool:
 
 def encrypt_value(text: str) -> str | dict[str, str]:
     """Return a task value as it is stored: encrypted if a secret is in it, since a repair needs it whole."""
-    return text if redacted(text) == text else {_SEALED: encrypt(text.encode()).decode()}
+    return text if redact(text) == text else {_SEALED: encrypt(text.encode()).decode()}
 
 
 def decrypt_value(stored: str | Mapping[str, str], what: str) -> str:
@@ -111,7 +111,7 @@ def decrypt_value(stored: str | Mapping[str, str], what: str) -> str:
     text = decrypt(stored[_SEALED].encode(), what).decode()
     value = json.loads(text)
     # The run that is repaired knew the secret; this one may not read it again.
-    remember((value if isinstance(value, str) else text).encode())
+    record_secret((value if isinstance(value, str) else text).encode())
     return text
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 from lakeward.errors import LakewardError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_results import TaskProgress, TaskResult
@@ -126,7 +126,7 @@ class RunLoop:
     def _end(self, key: str, end: AttemptResult) -> None:
         if end.error:
             # It may quote a task value that another task has read from a secret.
-            end = replace(end, error=redacted(end.error))
+            end = replace(end, error=redact(end.error))
         self.state = self.state.with_ended(key, end, self._clock())
 
     def _report_results(self) -> None:

@@ -254,13 +254,13 @@ class TaskProcess:
 
     def _receive_messages(self) -> None:
         """Receive messages; secrets are redacted from then on."""
-        from lakeward.dbutils import remember
+        from lakeward.dbutils import record_secret
 
         with self._receiving, suppress(EOFError, OSError):
             while self._connection.poll():
                 said = self._connection.recv()
                 if isinstance(said, SecretRead):
-                    remember(said.text.encode())
+                    record_secret(said.text.encode())
                 else:
                     self._messages.append(said)
 

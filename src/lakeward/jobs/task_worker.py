@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from lakeward.dbutils import hear_secrets, remember
+from lakeward.dbutils import record_secret, watch_secrets
 from lakeward.jobs.attempts import attempt
 from lakeward.jobs.task_graph import AttemptResult
 from lakeward.jobs.task_kinds import prepare
@@ -122,8 +122,8 @@ def _execute(
 
     use_shared_jvm(lend)
     for secret in work.secrets:
-        remember(secret.encode())
-    hear_secrets(lambda text: line.send(SecretRead(text)))
+        record_secret(secret.encode())
+    watch_secrets(lambda text: line.send(SecretRead(text)))
     serve_on_demand(work.context.settings)
     context = replace(
         work.context,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.notebooks.recorder import HTML, TEXT, Bundle, Recorder, display_data
 from lakeward.notebooks.representations import plain
-from lakeward.streaming import current
+from lakeward.streaming import current_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,7 +22,7 @@ ROWS = 1000
 """The platform shows as many rows of a frame."""
 
 
-def shown(value: Any) -> Bundle:
+def represent(value: Any) -> Bundle:
     """Return the representations of a value, rows as a table."""
     if hasattr(value, "to_spark"):  # pandas on Spark
         value = value.to_spark()
@@ -102,7 +102,7 @@ class Display:
         if "clear" in options:
             self.recorder.clear(wait=options["clear"] == "next")
         elif options.get("update"):
-            self.recorder.update(shown(value), options["display_id"])
+            self.recorder.update(represent(value), options["display_id"])
         elif html is not None:
             self.recorder.show({TEXT: "<HTML>", HTML: str(html)})
         elif getattr(value, "isStreaming", False):
@@ -110,14 +110,14 @@ class Display:
         elif value is not None and hasattr(value, "savefig"):
             self.recorder.figures()
         elif value is not None:
-            made = shown(value)
+            made = represent(value)
             self.recorder.show(made, display_id=options.get("display_id"))
             self.recorder.echo(made[TEXT])
 
     def close(self) -> None:
         """Stop displayed streams and record their last rows."""
         for query in self.queries:
-            current(query).stop()
+            current_query(query).stop()
         self.recorder.finish()
 
     def _stream(self, df: DataFrame, options: dict[str, Any]) -> None:

@@ -76,11 +76,11 @@ def notebook_packages() -> Iterator[None]:
         return
     packages = _Packages()
     _open.append(packages)
-    pip_processes.begin(_install_in_process)
+    pip_processes.intercept_pip(_install_in_process)
     try:
         yield
     finally:
-        pip_processes.end(_install_in_process)
+        pip_processes.release_pip(_install_in_process)
         _open.remove(packages)
         packages.stack.close()
 

@@ -28,14 +28,14 @@ Install = Callable[[str, Path], object]
 _installs: list[Install] = []
 
 
-def begin(install: Install) -> None:
+def intercept_pip(install: Install) -> None:
     """Install by `install` what processes of this Python's pip would, until `end`."""
     for spec in PATCHES:
         spec.install()
     _installs.append(install)
 
 
-def end(install: Install) -> None:
+def release_pip(install: Install) -> None:
     """Let pip run again as it is."""
     _installs.remove(install)
 

@@ -29,7 +29,7 @@ from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.notebooks.time_limit import call_with_limit
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
 from lakeward.spark_internals import activated
-from lakeward.streaming import current
+from lakeward.streaming import current_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -281,7 +281,7 @@ class _Run:
         announced: list[str] = []
         while True:
             # A query that was restarted meanwhile is another one.
-            shown = {current(query).id for query in self.display.queries}
+            shown = {current_query(query).id for query in self.display.queries}
             active = [each for each in self.spark.streams.active if each.id not in before | shown]
             if not active:
                 return

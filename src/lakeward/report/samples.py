@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 from lakeward.delta_log import DataFile, TableState, read_table
 from lakeward.errors import LakewardError
 from lakeward.object_metadata import metadata_file, read_metadata
@@ -228,5 +228,5 @@ def _text(value: Any) -> str | None:
         text = json.dumps(value, ensure_ascii=False, default=str)
     else:
         text = str(value)
-    text = redacted(text)
+    text = redact(text)
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

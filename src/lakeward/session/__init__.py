@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from lakeward.session.ansi import ANSI_CONDITIONS, ansi_hint, removed_function_hint
     from lakeward.session.cache import cache_dir, ensure_dir, not_writable
-    from lakeward.session.configuration.session_conf import cores
+    from lakeward.session.configuration.session_conf import available_cores
     from lakeward.session.configuration.spark_packages import CONNECTORS
     from lakeward.session.configuration.temporary_conf import USER_METADATA, temporary_conf
     from lakeward.session.daemon import Stopped, drain, is_lost, jvm_lost, stop_daemons, use_daemon
@@ -71,7 +71,13 @@ if TYPE_CHECKING:
         is_platform_path,
     )
     from lakeward.session.project import project_file, project_table
-    from lakeward.session.runtimes.profiles import DEFAULT_PROFILE, PROFILES, Profile, known, profile
+    from lakeward.session.runtimes.profiles import (
+        DEFAULT_PROFILE,
+        PROFILES,
+        Profile,
+        find_profile,
+        get_profile,
+    )
     from lakeward.session.runtimes.serverless_limitations import (
         SERVERLESS_LIMITS,
         SERVERLESS_NAMES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakeward.session.runtimes.profiles import PROFILES, known
+from lakeward.session.runtimes.profiles import PROFILES, find_profile
 from lakeward.session.settings import Settings
 from lakeward.session.spark_errors import CONDITION
 
@@ -33,7 +33,7 @@ def ansi_hint(text: str, settings: Settings) -> str | None:
 
     None for other errors, and if the runtime or ANSI mode was chosen explicitly.
     """
-    runtime = known(settings.profile)
+    runtime = find_profile(settings.profile)
     if settings.runtime_chosen or runtime is None or not runtime.ansi or _SETTING in settings.conf:
         return None
     if not any(_is_caused_by_ansi(condition) for condition in CONDITION.findall(text)):
@@ -48,7 +48,7 @@ def ansi_hint(text: str, settings: Settings) -> str | None:
 
 def removed_function_hint(text: str, settings: Settings) -> str | None:
     """Return a hint at an older runtime for an error of `input_file_name()`; None for others."""
-    runtime = known(settings.profile)
+    runtime = find_profile(settings.profile)
     if runtime is None or "The command(s): input_file_name are not supported" not in text:
         return None
     older = next(name for name, each in PROFILES.items() if each.has_input_file_name)

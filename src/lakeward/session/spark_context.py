@@ -32,7 +32,7 @@ from lakeward.session.jvm.unavailable_packages import start_with_packages
 from lakeward.session.patches import numpy_import_patch
 from lakeward.session.path_rules import paths_are_dbfs
 from lakeward.session.paths import PathMap
-from lakeward.session.runtimes.profiles import profile
+from lakeward.session.runtimes.profiles import get_profile
 from lakeward.session.settings import Settings
 from lakeward.session.worker_paths import point_workers
 from lakeward.spark_internals import (
@@ -102,7 +102,7 @@ def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
         jars=[*pinned_jars(), _our_jar()],
         paths=PathMap.of(settings).entries,
         catalogs=known_catalogs(settings),
-        cores=confs.cores(),
+        cores=confs.available_cores(),
         connector=confs.has_connector(users, Path(spark_home())),
     )
     # Spark's shuffle files are readable for every user.
@@ -178,7 +178,7 @@ def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str,
     """
     shared = shared_jvm.shared_gateway()
     if shared is not None:
-        _prepare_process(settings, profile(settings.profile).conf())
+        _prepare_process(settings, get_profile(settings.profile).conf())
         return shared_jvm.shared_context_parts(shared)
     submitted, rest = from_submit_args(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
     conf = _conf(settings, {**submitted, **user_conf})
@@ -250,7 +250,7 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
     session: SparkSession = original(type(spark), "newSession")(spark)
     session.conf.set("spark.sql.defaultCatalog", settings.catalog)
     if settings.profile != before.profile:
-        for key, value in profile(settings.profile).conf().items():
+        for key, value in get_profile(settings.profile).conf().items():
             session.conf.set(key, value)
     modifiable = session_state(session).conf().isModifiable
     for key, value in settings.conf.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakeward.streaming.live_queries import (
     ACTIONS,
     Action,
-    current,
+    current_query,
     query_file,
     read_queries,
     request_file,
@@ -27,7 +27,7 @@ __all__ = [
     "OPERATIONS",
     "TRIGGERS",
     "Action",
-    "current",
+    "current_query",
     "install",
     "patch",
     "query_file",

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lakeward.atomic_files import atomic_write, read_regular
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 
 Action = Literal["stop", "restart"]
 ACTIONS: tuple[Action, ...] = ("stop", "restart")
@@ -89,7 +89,7 @@ class LiveQueries:
         """Include a started query; `start` starts it again."""
         with self._lock:
             name = query.name or f"query {len(self._queries) + 1}"
-            self._queries.append(_LiveQuery(query, start, redacted(str(name))))
+            self._queries.append(_LiveQuery(query, start, redact(str(name))))
 
     def current(self, query: Any) -> Any:
         """Return the query that runs in place of a restarted one; waits while it is being restarted."""
@@ -154,7 +154,7 @@ def add_started_query(query: Any, start: Callable[[], Any]) -> None:
         _live.add(query, start)
 
 
-def current(query: Any) -> Any:
+def current_query(query: Any) -> Any:
     """Return the query that runs in place of `query`: itself, unless it was restarted."""
     return query if _live is None else _live.current(query)
 
@@ -212,7 +212,7 @@ def read_queries(file: Path) -> dict[str, Any] | None:
 
 
 def _text(error: Exception) -> str:
-    return redacted(str(error))[:_MAX_ERROR]
+    return redact(str(error))[:_MAX_ERROR]
 
 
 def _take(request: Path) -> bool:

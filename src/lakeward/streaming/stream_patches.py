@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.patching import Order, PatchSpec
 from lakeward.session import in_catalog
 from lakeward.spark_internals import frame_from_java, java_session, jvm_view, session_state, split_identifier
-from lakeward.streaming.live_queries import add_started_query, current
+from lakeward.streaming.live_queries import add_started_query, current_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,14 +46,14 @@ def await_restarted(before: Any) -> Any:
     def await_termination(self: Any, timeout: int | None = None) -> bool | None:
         if timeout is None:
             query = None
-            while query is not (newest := current(self)):
+            while query is not (newest := current_query(self)):
                 query = newest
                 before(query)
             return None
         end = time.monotonic() + timeout
         # The first wait gets the timeout as it is given: Spark refuses one that is not positive.
-        has_ended: bool = before(query := current(self), timeout)
-        while has_ended and query is not (newest := current(self)):
+        has_ended: bool = before(query := current_query(self), timeout)
+        while has_ended and query is not (newest := current_query(self)):
             query = newest
             has_ended = before(query, max(0.001, end - time.monotonic()))
         return has_ended
@@ -66,7 +66,7 @@ def stop_restarted(before: Any) -> Any:
 
     @wraps(before)
     def stop(self: Any) -> None:
-        before(current(self))
+        before(current_query(self))
 
     return stop
 
@@ -74,7 +74,7 @@ def stop_restarted(before: Any) -> Any:
 def tell_restarted(before: property) -> property:
     """Return `isActive`, which is true while the query that runs in place of a restarted one is active."""
     is_active: Any = before.fget
-    return property(lambda self: is_active(current(self)), doc=before.__doc__)
+    return property(lambda self: is_active(current_query(self)), doc=before.__doc__)
 
 
 def warn_on_once(before: Any) -> Any:

@@ -19,7 +19,7 @@ import pytest
 
 from lakeward.file_lock import FileLock
 from lakeward.patching import AfterImport
-from lakeward.testing.workers import acquire_jvm_slot, budget, machine_memory, worker
+from lakeward.testing.workers import acquire_jvm_slot, current_worker, machine_memory, worker_budget
 
 if TYPE_CHECKING:
     import pluggy
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if is_disabled() or paths_key in config.stash:
         return
-    own = worker()
+    own = current_worker()
     if own is not None and os.environ.get("LAKEWARD_TESTS_HOME"):
         os.environ["LAKEWARD_HOME"] = str(Path(os.environ["LAKEWARD_TESTS_HOME"]) / own.name)
     elif not os.environ.get("LAKEWARD_HOME"):
@@ -175,12 +175,12 @@ def settings_here() -> Settings:
 
 def share() -> dict[str, str]:
     """Spark's settings for this worker's share of the machine, once it is its turn to have a JVM."""
-    own = worker()
+    own = current_worker()
     if own is None:
         return {}
-    from lakeward.session import cores
+    from lakeward.session import available_cores
 
-    mine = budget(own.count, memory=machine_memory(), cores=cores())
+    mine = worker_budget(own.count, memory=machine_memory(), cores=available_cores())
     if mine.jvms < own.count and not turns:
         # The JVM stays for the next run, unless the user or CI configures otherwise.
         os.environ.setdefault("LAKEWARD_DAEMON", "1")
@@ -257,9 +257,9 @@ def spark() -> SparkSession:
 @pytest.fixture
 def dbutils() -> Iterator[DBUtils]:
     """`dbutils` with widgets of this test alone, on the lakehouse that is in force."""
-    from lakeward.dbutils import DBUtils, Environment, using
+    from lakeward.dbutils import DBUtils, Environment, use_environment
 
-    with using(Environment()):
+    with use_environment(Environment()):
         yield DBUtils()
 
 

@@ -44,21 +44,21 @@ class Budget:
         return {"spark.driver.memory": f"{self.heap}m", "spark.master": f"local[{self.cores}]"}
 
 
-def worker(environ: Mapping[str, str] = os.environ) -> Worker | None:
+def current_worker(environ: Mapping[str, str] = os.environ) -> Worker | None:
     """Return which worker this process is, by pytest-xdist's variables; None where it is the only one."""
     name = environ.get("PYTEST_XDIST_WORKER")
     count = environ.get("PYTEST_XDIST_WORKER_COUNT", "1")
     return Worker(name, max(1, int(count))) if name and count.isdigit() else None
 
 
-def budget(count: int, *, memory: int, cores: int) -> Budget:
+def worker_budget(count: int, *, memory: int, cores: int) -> Budget:
     """Return the share of each of `count` workers in `memory` MiB; a fifth stays for everything else.
 
-    >>> budget(4, memory=32_000, cores=8)
+    >>> worker_budget(4, memory=32_000, cores=8)
     Budget(jvms=4, heap=2048, cores=2)
-    >>> budget(8, memory=16_000, cores=8)
+    >>> worker_budget(8, memory=16_000, cores=8)
     Budget(jvms=8, heap=832, cores=2)
-    >>> budget(8, memory=4_000, cores=8)
+    >>> worker_budget(8, memory=4_000, cores=8)
     Budget(jvms=2, heap=832, cores=4)
     """
     usable = memory * 4 // 5

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
-from lakeward.dbutils import redacted, remember
+from lakeward.dbutils import record_secret, redact
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.dbt_artifacts import artifacts_file
 from lakeward.jobs.definition import Task
@@ -115,7 +115,7 @@ def _copied(project: Path) -> Iterator[Path]:
 def _variables(spec: Mapping[str, Any], folder: Path, project: Path) -> dict[str, str]:
     """Return the variables of the commands: the connection, and where the profiles are."""
     connection = process_connection() or NO_WORKSPACE
-    remember(connection.token.encode())
+    record_secret(connection.token.encode())
     warehouse = str(spec.get("warehouse_id") or "")
     profiles = folder / str(spec.get("profiles_directory") or "")
     catalog, schema = (str(spec.get(name) or "") for name in ("catalog", "schema"))
@@ -193,7 +193,7 @@ def _run(command: list[str], folder: Path, variables: Mapping[str, str], output:
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                print(redacted(line), end="", file=output, flush=True)
+                print(redact(line), end="", file=output, flush=True)
         except BaseException:
             process.terminate()
             raise

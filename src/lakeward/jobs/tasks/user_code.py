@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lakeward.bundle import Bundle, Distribution, read_wheel
 from lakeward.databricks_shims import main_names, running
 from lakeward.dbutils import Context as Facts
-from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
+from lakeward.dbutils import Environment, JobValues, NotebookExit, redact_output
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_results import PipelineSelection
@@ -92,7 +92,7 @@ def run_user_code(
             stack.enter_context(_directory(folder))
         if context.stdout is not None:
             stack.enter_context(contextlib.redirect_stdout(context.stdout))
-        stack.enter_context(redacting())
+        stack.enter_context(redact_output())
         try:
             code()
         except NotebookExit:

@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 from lakeward.errors import PipelineError
 from lakeward.quoting import quote_string
 from lakeward.spark_internals import java_session, jvm_view, parse_schema, to_arrow
@@ -146,7 +146,7 @@ class EventLog:
         """Add an event; the column `details` is JSON with `details` under the event type."""
         if self.path is None:
             return
-        message, error = redacted(message), redacted(error) if error else None
+        message, error = redact(message), redact(error) if error else None
         known = {
             "pipeline_id": self.origin.pipeline,
             "pipeline_name": self.origin.pipeline,

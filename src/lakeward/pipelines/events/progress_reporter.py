@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lakeward.dbutils import redacted, redactor
+from lakeward.dbutils import redact, redactor
 from lakeward.pipelines.events.event_log import EventLog
 from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset, ResolvedGraph
 from lakeward.pipelines.graph.elements import Dataset, EventHook, Sink
@@ -182,7 +182,7 @@ class ProgressReporter:
                     "schema": resolved.schema.jsonValue()["fields"],
                     "column_lineage": redactor().value(resolved.lineage.get(flow.name, {})),
                     # Plans contain the literals of the query.
-                    "explain_text": redacted(resolved.query_plans.get(flow.name, "")),
+                    "explain_text": redact(resolved.query_plans.get(flow.name, "")),
                 }
                 name = _flow_name(dataset, flow.name)
                 self.events.add(

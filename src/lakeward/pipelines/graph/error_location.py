@@ -7,7 +7,7 @@ import re
 import traceback
 from pathlib import Path
 
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError, PipelineError
 from lakeward.python_grammar import newer_python_hint
@@ -80,8 +80,8 @@ def error_message(error: BaseException) -> str:
     description = describe_error(error)
     is_plain = not isinstance(error, LakewardError) and not hasattr(error, "getCondition")
     if is_plain and not hasattr(error, "java_exception"):
-        return redacted(f"{description.name}: {message_of(error)}".removesuffix(": "))
-    return redacted(description.message)
+        return redact(f"{description.name}: {message_of(error)}".removesuffix(": "))
+    return redact(description.message)
 
 
 def error_chain(error: BaseException) -> list[str]:

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lakeward.databricks_shims import display, displayHTML
-from lakeward.dbutils import NotebookExit, dbutils, environment, using
+from lakeward.dbutils import NotebookExit, dbutils, environment, use_environment
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.notebooks import Notebook, has_separators, parse, parse_export
 from lakeward.pipelines.api.modules import API
@@ -179,7 +179,7 @@ def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None) ->
     except ValueError as error:
         raise PipelineError("PIPELINE_SOURCE_SYNTAX_ERROR", f"{source}: {error}.") from None
     sql = SqlFile(given["spark"], API)
-    with _working_in(source.parent), using(environment().in_notebook(source)):
+    with _working_in(source.parent), use_environment(environment().in_notebook(source)):
         if source.suffix == ".sql":
             _declare_sql(notebook, content, source, sql)
         elif notebook is not None and notebook.language != "python":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lakeward.session.configuration.user_conf import usable_settings
 from lakeward.session.declared_catalogs import CATALOGS_WITH_DEFAULT
-from lakeward.session.runtimes.profiles import profile
+from lakeward.session.runtimes.profiles import get_profile
 from lakeward.session.settings import Settings
 
 CATALOG_CLASS = "lakeward.Catalog"
@@ -152,7 +152,7 @@ def base_conf(
         "spark.python.daemon.module": "lakeward.session.worker_daemon",
         "spark.hadoop.lakeward.path.map": path_map_text(entries),
         **catalog_conf(catalogs),
-        **profile(settings.profile).conf(),
+        **get_profile(settings.profile).conf(),
     }
     return {**conf, **file_system_conf(entries, connector=connector)}
 
@@ -178,7 +178,7 @@ def merge_conf(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, st
     return out
 
 
-def cores() -> int:
+def available_cores() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lakeward.session.runtimes.profiles import known
+from lakeward.session.runtimes.profiles import find_profile
 from lakeward.spark_internals import active_context, jvm_of
 
 _TO_JAVA = frozenset(
@@ -32,7 +32,7 @@ _is_served = False
 def use_profile(profile: str) -> None:
     """Serve the class where the runtime has Scala 2.12."""
     global _is_served  # noqa: PLW0603  # Py4J's classes are shared by the process, and so is this
-    runtime = known(profile)
+    runtime = find_profile(profile)
     # Scala 2.13 and ANSI mode came with the same runtime, 17, and with serverless compute.
     _is_served = runtime is not None and not runtime.ansi
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakeward.patching import PatchSpec, install
-from lakeward.session.runtimes.profiles import known
+from lakeward.session.runtimes.profiles import find_profile
 
 _release = ""
 
@@ -16,7 +16,7 @@ def use_profile(profile: str) -> None:
     Profiles without a release (serverless compute, a runtime that no table lists) keep Spark's own version.
     """
     global _release  # noqa: PLW0603  # PySpark's classes are shared by the process, and so is this
-    runtime = known(profile)
+    runtime = find_profile(profile)
     _release = runtime.spark if runtime else ""
     if _release:
         install(PATCHES)

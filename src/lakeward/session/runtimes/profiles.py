@@ -103,12 +103,12 @@ PROFILES = {
 DEFAULT_PROFILE = "19.3"
 
 
-def profile(name: str) -> Profile:
+def get_profile(name: str) -> Profile:
     """Return the profile of a runtime name such as `17.3`, `17.3.x-photon-scala2.13` or `serverless`.
 
     Raises ConfigurationError for an unknown runtime.
     """
-    found = known(name)
+    found = find_profile(name)
     if found is None:
         raise ConfigurationError(
             "UNKNOWN_RUNTIME_PROFILE",
@@ -119,7 +119,7 @@ def profile(name: str) -> Profile:
     return found
 
 
-def known(name: str) -> Profile | None:
+def find_profile(name: str) -> Profile | None:
     """Return the profile, or None for an unknown name."""
     if name in PROFILES:
         return PROFILES[name]

@@ -11,7 +11,7 @@ import shutil
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import Route, invalid_parameter
-from lakeward.session import DEFAULT_PROFILE, PROFILES, known
+from lakeward.session import DEFAULT_PROFILE, PROFILES, find_profile
 from lakeward.workspace.context import ServerRequest
 
 LOCAL_NODE = "lakeward-local"
@@ -51,7 +51,7 @@ def list_zones(_: ServerRequest) -> Any:
 
 def local_version(call: ServerRequest) -> str:
     """Return the key of the runtime that sessions of this target follow."""
-    found = known(call.environment.settings().profile)
+    found = find_profile(call.environment.settings().profile)
     if found is None or not found.spark:
         found = PROFILES[DEFAULT_PROFILE]
     return found.spark_version
@@ -59,7 +59,7 @@ def local_version(call: ServerRequest) -> str:
 
 def require_version(version: str) -> None:
     """Raise ApiError for a `spark_version` without a profile."""
-    if known(version) is None:
+    if find_profile(version) is None:
         raise invalid_parameter(f"Invalid spark version {version}.")
 
 

@@ -35,7 +35,7 @@ from lakeward.workspace.api.cluster_settings import (
     require_policy,
 )
 from lakeward.workspace.api.fields import read_fields
-from lakeward.workspace.api.permissions import forget, is_admin, require
+from lakeward.workspace.api.permissions import delete_permissions, is_admin, require
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
@@ -170,7 +170,7 @@ def permanent_delete(call: ServerRequest) -> None:
     call.store.delete("cluster", cluster_id)
     call.store.delete_children("cluster_event", cluster_id)
     call.store.delete_children(KIND, cluster_id)
-    forget(call, "clusters", cluster_id)
+    delete_permissions(call, "clusters", cluster_id)
 
 
 def pin(call: ServerRequest) -> None:

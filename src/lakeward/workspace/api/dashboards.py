@@ -25,7 +25,7 @@ from lakeward.databricks_shims.local_workspace import (
     workspace_handlers,
 )
 from lakeward.workspace.api.fields import Types, read_fields
-from lakeward.workspace.api.permissions import may, require
+from lakeward.workspace.api.permissions import has_permission, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now, time_text
 
@@ -55,7 +55,7 @@ def list_dashboards(call: ServerRequest) -> Any:
         {name: each[name] for name in _SUMMARY if name in each}
         for each in call.store.find(_KIND)
         if (call.flag("show_trashed") or each["lifecycle_state"] == "ACTIVE")
-        and may(call, _ACL, each["dashboard_id"], "CAN_READ")
+        and has_permission(call, _ACL, each["dashboard_id"], "CAN_READ")
     ]
     return paginate(call, found, "dashboards")
 
@@ -126,7 +126,7 @@ def active_dashboards(call: ServerRequest, *, of_all: bool = False) -> list[Docu
         each
         for each in call.store.find(_KIND)
         if each["lifecycle_state"] == "ACTIVE"
-        and (of_all or may(call, _ACL, each["dashboard_id"], "CAN_READ"))
+        and (of_all or has_permission(call, _ACL, each["dashboard_id"], "CAN_READ"))
     ]
 
 

@@ -9,9 +9,9 @@ from lakeward.databricks_shims.local_workspace import Handler, Route, invalid_pa
 from lakeward.workspace.api.job_validation import check_settings
 from lakeward.workspace.api.permissions import (
     access_control_list,
-    forget,
+    delete_permissions,
+    has_permission,
     is_admin,
-    may,
     require,
     run_as_name,
 )
@@ -59,7 +59,7 @@ def list_jobs(call: ServerRequest) -> Any:
     jobs = [
         job
         for job in call.store.find("job", newest_first=True)
-        if may(call, "jobs", str(job["job_id"]), "CAN_VIEW")
+        if has_permission(call, "jobs", str(job["job_id"]), "CAN_VIEW")
     ]
     name = call.query.get("name")
     if name:
@@ -120,7 +120,7 @@ def delete(call: ServerRequest) -> None:
     if not (is_admin(call) and call.store.is_damaged("job", job_id)):
         require(call, "jobs", str(job_of(call, job_id)["job_id"]), "CAN_MANAGE")
     call.store.delete("job", job_id)
-    forget(call, "jobs", job_id)
+    delete_permissions(call, "jobs", job_id)
 
 
 def job_of(call: ServerRequest, job_id: object) -> Document:

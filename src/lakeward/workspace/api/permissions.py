@@ -130,7 +130,7 @@ def is_admin(call: ServerRequest) -> bool:
     return "admins" in groups_of(call)
 
 
-def may(call: ServerRequest, kind: str, key: str, level: str) -> bool:
+def has_permission(call: ServerRequest, kind: str, key: str, level: str) -> bool:
     """Return whether the list of an object lets the user do this."""
     return is_admin(call) or is_granted(call, kind, _acl(call, kind, key), level)
 
@@ -147,14 +147,14 @@ def is_granted(call: ServerRequest, kind: str, entries: Iterable[dict[str, Any]]
 
 def require(call: ServerRequest, kind: str, key: str, level: str) -> None:
     """Raise ApiError where the list of an object does not let the user do this."""
-    if may(call, kind, key, level):
+    if has_permission(call, kind, key, level):
         return
     raise ApiError(
         403, "PERMISSION_DENIED", f"{call.caller} does not have {level} permission on {kind}/{key}."
     )
 
 
-def forget(call: ServerRequest, kind: str, key: str) -> None:
+def delete_permissions(call: ServerRequest, kind: str, key: str) -> None:
     """Delete the list of an object that was deleted."""
     call.store.delete("acl", f"{kind}/{key}")
 

@@ -20,7 +20,7 @@ from lakeward.databricks_shims.local_workspace import (
 )
 from lakeward.update_states import UPDATE_ENDS
 from lakeward.workspace.api.job_validation import check_environments
-from lakeward.workspace.api.permissions import forget, may, run_as_name
+from lakeward.workspace.api.permissions import delete_permissions, has_permission, run_as_name
 from lakeward.workspace.api.pipeline_records import (
     StoredPipeline,
     require_pipeline,
@@ -77,7 +77,7 @@ def list_pipelines(call: ServerRequest) -> Any:
     stored = (
         StoredPipeline(call.store, each).to_json()
         for each in call.store.find("pipeline", newest_first=True)
-        if matches(each["spec"]) and may(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
+        if matches(each["spec"]) and has_permission(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
     )
     documents = [*(each for each in standalone if matches(each["spec"])), *stored]
     shown = [{key: value for key, value in each.items() if key != "spec"} for each in documents]
@@ -132,7 +132,7 @@ def delete(call: ServerRequest) -> None:
     for update in call.store.find("update", parent=pipeline_id, active=True):
         _cancel(call, update)
     call.store.delete("pipeline", pipeline_id)
-    forget(call, "pipelines", pipeline_id)
+    delete_permissions(call, "pipelines", pipeline_id)
 
 
 @exclusively

@@ -7,7 +7,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
 from lakeward.workspace.api.dbt_output import dbt_output
-from lakeward.workspace.api.permissions import is_admin, is_granted, may, require
+from lakeward.workspace.api.permissions import has_permission, is_admin, is_granted, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_log import read_log
 from lakeward.workspace.runs.run_state import history_of, is_active
@@ -74,7 +74,7 @@ def may_see(call: ServerRequest, run: Document, level: str = "CAN_VIEW") -> bool
     if is_admin(call):
         return True
     if _has_job(call, run):
-        return may(call, "jobs", str(run["job_id"]), level)
+        return has_permission(call, "jobs", str(run["job_id"]), level)
     return _may_without_job(call, run, level)
 
 

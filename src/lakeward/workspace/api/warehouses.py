@@ -15,7 +15,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, invalid_parameter, missing
 from lakeward.workspace.api.fields import Types, read_fields
-from lakeward.workspace.api.permissions import forget, require
+from lakeward.workspace.api.permissions import delete_permissions, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import WAREHOUSE_ID, WAREHOUSE_PREFIX
 from lakeward.workspace.state.store import Document
@@ -95,7 +95,7 @@ def delete(call: ServerRequest) -> None:
     key = _changeable(call)["id"]
     _cancel_statements(call, key)
     call.store.delete(_KIND, key)
-    forget(call, _ACL, key)
+    delete_permissions(call, _ACL, key)
 
 
 def start(call: ServerRequest) -> None:

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     os.close(empty)
 
     from lakeward.databricks_shims import running
-    from lakeward.dbutils import Environment, redacted
+    from lakeward.dbutils import Environment, redact
     from lakeward.notebooks import install_commands, install_packages, notebook_packages
     from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
     from lakeward.workspace.command_contexts.interpreter import Interpreter
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
             except KeyboardInterrupt:
                 results = {"resultType": "error", "summary": "Cancelled", "cause": "Command cancelled"}
             except BaseException as error:  # noqa: BLE001  # of the command: the context continues
-                summary = redacted(f"{type(error).__name__}: {error}")
+                summary = redact(f"{type(error).__name__}: {error}")
                 results = {"resultType": "error", "summary": summary, "cause": summary}
             if os.getpid() != process:
                 os._exit(0)  # a child that the command has forked takes no further commands

@@ -18,7 +18,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from lakeward.databricks_shims import DatabricksShell, in_shell, main_names, shown_by
-from lakeward.dbutils import NotebookExit, environment, redacted
+from lakeward.dbutils import NotebookExit, environment, redact
 from lakeward.errors import LakewardError
 from lakeward.notebooks import (
     MAGIC,
@@ -167,16 +167,16 @@ def _value(value: Any) -> Any:
     if hasattr(value, "asDict"):
         return {name: _value(each) for name, each in value.asDict().items()}
     if isinstance(value, dict):
-        return {redacted(str(key)): _value(each) for key, each in value.items()}
+        return {redact(str(key)): _value(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_value(each) for each in value]
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).hex()
-    return redacted(str(value))
+    return redact(str(value))
 
 
 def _text(text: str) -> Result:
-    shown = redacted(text).rstrip("\n")
+    shown = redact(text).rstrip("\n")
     result: Result = {"resultType": "text", "data": shown[:MAX_TEXT]}
     if len(shown) > MAX_TEXT:
         result["truncated"] = True
@@ -187,14 +187,14 @@ def _error(error: BaseException, name: str, printed: str) -> Result:
     """Return the error with the frames of the command, after what the command had printed."""
     kind = getattr(error, "condition", None) if isinstance(error, LakewardError) else None
     kind = kind or type(error).__name__
-    message = redacted(str(error)).split("\n\nJVM stacktrace")[0]
+    message = redact(str(error)).split("\n\nJVM stacktrace")[0]
     frames = traceback.extract_tb(error.__traceback__)
     first = next((at for at, frame in enumerate(frames) if frame.filename == name), len(frames))
     trace = "".join(traceback.format_list(frames[first:]))
     head = f"{'-' * 75}\n{kind:<42}Traceback (most recent call last)\n"
-    before = redacted(printed)[-MAX_TEXT:]
+    before = redact(printed)[-MAX_TEXT:]
     return {
         "resultType": "error",
         "summary": f'<span class="ansi-red-fg">{html.escape(kind)}</span>: {html.escape(message)}',
-        "cause": f"{before}{head}{redacted(trace)}{kind}: {message}",
+        "cause": f"{before}{head}{redact(trace)}{kind}: {message}",
     }

@@ -86,30 +86,30 @@ def execute_run(
 
     `ahead` are processes that wait for tasks already.
     """
-    from lakeward.dbutils import hear_secrets, redacted
+    from lakeward.dbutils import redact, watch_secrets
     from lakeward.errors import LakewardError
     from lakeward.session import use_daemon
     from lakeward.workspace.state.settings_json import settings_from_json
 
     use_daemon()
-    hear_secrets(lambda secret: emit({"secret": secret}))
+    watch_secrets(lambda secret: emit({"secret": secret}))
     try:
         settings = with_cluster(settings_from_json(order["settings"]), order)
         if order["kind"] == "job":
             return run_job(order, settings, folder, emit, ahead)
         return update_pipeline(order, settings, folder, emit)
     except LakewardError as error:
-        return {"state": "FAILED", "refused": redacted(str(error))}
+        return {"state": "FAILED", "refused": redact(str(error))}
 
 
 def with_cluster(settings: Settings, order: Mapping[str, Any]) -> Settings:
     """With the Spark settings and environment variables of the order's cluster, secrets filled in."""
-    from lakeward.dbutils import spark_conf_with_secrets, stores_of, with_secrets
+    from lakeward.dbutils import open_stores, spark_conf_with_secrets, with_secrets
     from lakeward.errors import ConfigurationError
     from lakeward.workspace.environment_variables import find_problem
 
     cluster = order.get("cluster") or {}
-    store = stores_of(settings)
+    store = open_stores(settings)
     variables = with_secrets(texts(cluster.get("spark_env_vars")), store)
     problem = find_problem(variables)
     if problem is not None:
@@ -132,7 +132,7 @@ def run_job(
 ) -> dict[str, Any]:
     """Run a job, each task in a process of its own."""
     from lakeward import jobs
-    from lakeward.dbutils import redacted
+    from lakeward.dbutils import redact
     from lakeward.workspace.runs.deployed_bundle import bundle_of
 
     bundle = bundle_of(order, settings, folder)
@@ -175,7 +175,7 @@ def run_job(
     document = ran.as_json()
     for task, shown in zip(ran.tasks, document["tasks"], strict=True):
         value = ran.exit_values.get(task.task_key)
-        exit_value = None if value is None else redacted(value)
+        exit_value = None if value is None else redact(value)
         shown.update(state=_state(task), exit_value=exit_value, trace=task.trace)
     return document
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from lakeward.dbutils import FileSecrets, redacted
+from lakeward.dbutils import FileSecrets, redact
 from lakeward.errors import ConfigurationError
 from lakeward.jobs import free_memory
 from lakeward.process_tree import RUN_MARK, kill_left, kill_tree, signal_name
@@ -88,7 +88,7 @@ class RunProcess:
             what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             text = f"The run could not be executed: {type(error).__name__}: {what}."
             ending = ProcessResult(
-                None, self._reason or redacted(text, secrets), self._stop.is_set(), internal=True
+                None, self._reason or redact(text, secrets), self._stop.is_set(), internal=True
             )
         self.ended(ending)
 
@@ -96,7 +96,7 @@ class RunProcess:
         secrets |= self.known()
         log = Log(
             self.folder,
-            lambda text: redacted(text, secrets),
+            lambda text: redact(text, secrets),
             longest=lambda: _LONGEST_FORM * max(map(len, secrets), default=0),
         )
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lakeward.dbutils import redacted
+from lakeward.dbutils import redact
 from lakeward.errors import SqlError
 from lakeward.session import dbfs_paths
 from lakeward.workspace.state.settings_json import settings_from_json
@@ -163,7 +163,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
     if isinstance(error, SqlError):
         return {"error": error.message, "sql_state": error.sql_state}
-    text = redacted(message_of(error))
+    text = redact(message_of(error))
     state = getattr(error, "getSqlState", lambda: None)()
     return {
         "error": text if condition_of(error) else f"{type(error).__name__}: {text}",

@@ -35,11 +35,11 @@ def scheduling_conf() -> dict[str, str]:
     Spark does not interrupt a task for the sake of another one, so each statement needs task slots of its
     own; the operating system divides the processors among them.
     """
-    from lakeward.session import cores
+    from lakeward.session import available_cores
 
     return {
-        "spark.master": f"local[{cores() * CONCURRENT_STATEMENTS}]",
-        "spark.default.parallelism": str(cores()),
+        "spark.master": f"local[{available_cores() * CONCURRENT_STATEMENTS}]",
+        "spark.default.parallelism": str(available_cores()),
     }
 
 
