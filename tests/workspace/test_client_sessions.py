@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from lakeward.workspace.warehouse.client_sessions import (
     ClientSessions,
     Operation,
 )
-from lakeward.workspace.warehouse.execution import Execution, SessionOrder
+from lakeward.workspace.warehouse.execution import Execution, ExecutionResult, SessionOrder
 
 
 class FakeWarehouse:
@@ -24,11 +23,11 @@ class FakeWarehouse:
         self.calls: list[tuple[str, str]] = []
 
     def open_session(
-        self, key: str, order: SessionOrder, *, on_end: Callable[[dict[str, Any]], None]
+        self, key: str, order: SessionOrder, *, on_end: Callable[[ExecutionResult], None]
     ) -> Execution:
         self.open.add(key)
         execution = Execution(key, {}, on_start=lambda: None, on_end=on_end)
-        execution.end({"error": "no"} if order.catalog == "missing" else {})
+        execution.end(ExecutionResult(error="no" if order.catalog == "missing" else None))
         return execution
 
     def has_session(self, key: str) -> bool:
@@ -75,7 +74,7 @@ def opened(sessions: ClientSessions, catalog: str = "main") -> ClientSession:
 def operation(session: ClientSession, key: str, *, done: bool) -> Operation:
     execution = Execution(key, {}, on_start=lambda: None, on_end=lambda _: None)
     if done:
-        execution.end({})
+        execution.end(ExecutionResult())
     made = Operation(execution, 0, True)
     session.operations[key] = made
     return made
@@ -130,6 +129,6 @@ def test_sessions_without_a_request_for_an_hour_are_closed(
     clock.now = IDLE_SECONDS + 1
     sessions.close_idle()
     assert warehouse.calls == [("close", idle.key)]
-    running.execution.end({})
+    running.execution.end(ExecutionResult())
     sessions.close_idle()
     assert warehouse.open == {used.key}

@@ -62,7 +62,7 @@ def test_a_damaged_file_of_a_table_is_named_or_changes_no_answer(
         try:
             rows = spark.sql(f"SELECT count(*), sum(id) FROM main.damaged_delta.t{number}").first()
         except Exception as error:  # noqa: BLE001  # which error is what is tested
-            text = str(failure(error)["error"])
+            text = str(failure(error).error)
             if "Traceback" in text or "\tat " in text or len(text) < 20:
                 problems.append((file, damage, condition_of(error), text[:300]))
             continue

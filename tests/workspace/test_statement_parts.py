@@ -126,7 +126,7 @@ def test_a_stopped_warehouse_aborts_its_statements_and_starts_again(
     warehouse.start()
     assert (warehouse.is_running, len(Process.started)) == (True, 1)
     warehouse.stop()
-    assert [each["error_code"] for each in ends] == ["ABORTED"] * count
+    assert [each.error_code for each in ends] == ["ABORTED"] * count
     assert not warehouse.is_running
     warehouse.submit("next", statement, on_end=ends.append)
     assert [process.sent[0]["id"] for process in Process.started] == ["0", "next"]

@@ -13,9 +13,8 @@ from anyio import to_thread
 from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
 from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.state.store import Document
 from lakeward.workspace.warehouse.client_sessions import ClientSession
-from lakeward.workspace.warehouse.execution import SessionOrder
+from lakeward.workspace.warehouse.execution import ExecutionResult, SessionOrder
 
 _OPENING_SECONDS = 600.0
 
@@ -48,14 +47,14 @@ async def start_session(
     """
     await to_thread.run_sync(wake_warehouse, call, warehouse_id)
     order = SessionOrder(catalog or None, schema or None, configuration)
-    answers: list[Document] = []
-    session, execution = call.context.sessions.open(call.caller, warehouse_id, order, answers.append)
+    results: list[ExecutionResult] = []
+    session, execution = call.context.sessions.open(call.caller, warehouse_id, order, results.append)
     if not await execution.wait(_OPENING_SECONDS):
         call.context.sessions.close(session)
         raise SessionFailure(504, "DEADLINE_EXCEEDED", "The session was not opened in time.")
-    if "error" in answers[0]:
-        failure = SessionFailure(400, "BAD_REQUEST", answers[0]["error"])
-        failure.sql_state = answers[0].get("sql_state")
+    if results[0].error is not None:
+        failure = SessionFailure(400, "BAD_REQUEST", results[0].error)
+        failure.sql_state = results[0].sql_state
         raise failure
     return session
 

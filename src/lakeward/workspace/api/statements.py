@@ -18,7 +18,7 @@ from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
 from lakeward.workspace.warehouse.engine import RESULT_SECONDS
-from lakeward.workspace.warehouse.execution import Execution, StatementOrder
+from lakeward.workspace.warehouse.execution import Execution, ExecutionResult, StatementOrder
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 from lakeward.workspace.warehouse.statement_results import chunk_file
 
@@ -173,9 +173,9 @@ def submit(
     def started() -> None:
         store.change("statement", statement_id, _begin, retry=True)
 
-    def ended(answer: Document) -> None:
+    def ended(result: ExecutionResult) -> None:
         changed = store.change(
-            "statement", statement_id, lambda body: _end(body, answer), active=False, retry=True
+            "statement", statement_id, lambda body: _end(body, result), active=False, retry=True
         )
         if changed is not None:
             on_end(changed)
@@ -196,19 +196,20 @@ def _begin(body: Document) -> None:
     body["execution_start_time_ms"] = now()
 
 
-def _end(body: Document, answer: Document) -> None:
+def _end(body: Document, result: ExecutionResult) -> None:
     body["query_end_time_ms"] = now()
-    if answer.get("canceled"):
+    if result.canceled:
         body["status"] = {"state": "CANCELED"}
-    elif "error" in answer:
-        code = answer.get("error_code", "BAD_REQUEST")
-        body["status"] = {"state": "FAILED", "error": {"error_code": code, "message": answer["error"]}}
-        if answer.get("sql_state"):
-            body["status"]["sql_state"] = answer["sql_state"]
+    elif result.error is not None:
+        error = {"error_code": result.error_code, "message": result.error}
+        body["status"] = {"state": "FAILED", "error": error}
+        if result.sql_state:
+            body["status"]["sql_state"] = result.sql_state
     else:
+        assert result.manifest is not None, "a statement that succeeds has a result"
         body["status"] = {"state": "SUCCEEDED"}
-        body["manifest"] = answer["manifest"]
-        body["rows_produced"] = answer["manifest"]["total_row_count"]
+        body["manifest"] = result.manifest
+        body["rows_produced"] = result.manifest["total_row_count"]
 
 
 def stored_statement(call: ServerRequest, statement_id: str) -> Document:

@@ -7,10 +7,9 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from lakeward.workspace.warehouse.engine import Warehouse
-from lakeward.workspace.warehouse.execution import Execution, SessionOrder
+from lakeward.workspace.warehouse.execution import Execution, ExecutionResult, SessionOrder
 
 IDLE_SECONDS = 3600.0
 """A session without a request for so long is closed."""
@@ -62,7 +61,7 @@ class ClientSessions:
         self._timer: threading.Timer | None = None
 
     def open(
-        self, user: str, warehouse_id: str, order: SessionOrder, on_end: Callable[[dict[str, Any]], None]
+        self, user: str, warehouse_id: str, order: SessionOrder, on_end: Callable[[ExecutionResult], None]
     ) -> tuple[ClientSession, Execution]:
         """Open a session; return it, and the execution that ends when it is ready or has failed."""
         session = ClientSession(str(uuid.uuid4()), user, warehouse_id, self._clock())
@@ -70,11 +69,11 @@ class ClientSessions:
             self._sessions[session.key] = session
             self._watch()
 
-        def opened(answer: dict[str, Any]) -> None:
-            if "error" in answer or answer.get("canceled"):
+        def opened(result: ExecutionResult) -> None:
+            if not result.succeeded:
                 with self._lock:
                     self._sessions.pop(session.key, None)
-            on_end(answer)
+            on_end(result)
 
         return session, self._warehouse.open_session(session.key, order, on_end=opened)
 

@@ -26,7 +26,12 @@ from pathlib import Path
 
 from lakeward.session import Settings
 from lakeward.workspace.state.settings_json import settings_to_json
-from lakeward.workspace.warehouse.execution import Execution, SessionOrder, StatementOrder
+from lakeward.workspace.warehouse.execution import (
+    Execution,
+    ExecutionResult,
+    SessionOrder,
+    StatementOrder,
+)
 from lakeward.workspace.warehouse.statement_channel import Message, StatementChannel
 
 CONCURRENT_STATEMENTS = 10
@@ -35,9 +40,8 @@ CONCURRENT_STATEMENTS = 10
 RESULT_SECONDS = 3600.0
 """How long a result is available after its statement has ended, as on the platform."""
 
-CANCELED: Message = {"canceled": True}
-INVALID_SESSION: Message = {"error": "Invalid SessionHandle", "error_code": "INVALID_SESSION"}
-"""The answer to a statement of a session that has ended."""
+INVALID_SESSION = ExecutionResult(error="Invalid SessionHandle", error_code="INVALID_SESSION")
+"""The result of a statement of a session that has ended."""
 
 _IDLE_SECONDS = 600.0
 _CLEANING_SECONDS = 60.0
@@ -87,7 +91,7 @@ class Warehouse:
         order: StatementOrder,
         *,
         on_start: Callable[[], None] = lambda: None,
-        on_end: Callable[[Message], None],
+        on_end: Callable[[ExecutionResult], None],
     ) -> Execution:
         """Queue a statement and return at once.
 
@@ -95,7 +99,7 @@ class Warehouse:
             key: Unique id of the statement.
             order: The statement.
             on_start: Called when the statement starts.
-            on_end: Called with the process's answer, with `{"error": …}`, or with `CANCELED`.
+            on_end: Called with the result.
         """
         message = {"run": asdict(order)}
         return self._submit(Execution(key, message, session=order.session, on_start=on_start, on_end=on_end))
@@ -106,26 +110,27 @@ class Warehouse:
             if not closed:
                 self._queue.append(execution)
         if closed:
-            execution.end({"error": "The workspace's server is shutting down.", "error_code": "ABORTED"})
+            reason = "The workspace's server is shutting down."
+            execution.end(ExecutionResult(error=reason, error_code="ABORTED"))
         self._dispatch()
         return execution
 
     def open_session(
-        self, session: str, order: SessionOrder, *, on_end: Callable[[Message], None]
+        self, session: str, order: SessionOrder, *, on_end: Callable[[ExecutionResult], None]
     ) -> Execution:
         """Open a session for the statements whose order has its id as `session`.
 
         Args:
             session: Unique id.
             order: What the session starts with.
-            on_end: Called with the answer: with `error` where the session could not be opened.
+            on_end: Called with the result: without success, the session is not open.
         """
 
-        def opened(answer: Message) -> None:
-            if "error" in answer or answer.get("canceled"):
+        def opened(result: ExecutionResult) -> None:
+            if not result.succeeded:
                 with self._lock:
                     self._sessions.pop(session, None)
-            on_end(answer)
+            on_end(result)
 
         with self._lock:
             self._sessions[session] = None
@@ -173,7 +178,7 @@ class Warehouse:
                 execution = process.running[key]
                 process.canceled.add(key)
         if execution is not None:
-            execution.end(CANCELED)
+            execution.end(ExecutionResult(canceled=True))
         if process is not None:
             process.channel.send({"cancel": key})
             _timer(_CANCEL_SECONDS, lambda: self._give_up(process, key))
@@ -198,7 +203,7 @@ class Warehouse:
         for process in processes:
             process.channel.stop()
         for execution in (*queued, *running):
-            execution.end({"error": reason, "error_code": "ABORTED"})
+            execution.end(ExecutionResult(error=reason, error_code="ABORTED"))
         for process in processes:
             process.channel.wait(1.0)
 
@@ -211,7 +216,7 @@ class Warehouse:
     def _dispatch(self) -> None:
         """Start queued statements while there is room."""
         started: list[tuple[_Process, Execution]] = []
-        failed: list[tuple[Execution, Message]] = []
+        failed: list[tuple[Execution, ExecutionResult]] = []
         with self._lock:
             while self._queue and not self._closed:
                 execution = self._queue[0]
@@ -222,8 +227,8 @@ class Warehouse:
                 try:
                     process = self._sessions.get(session or "") or self._process or self._spawn()
                 except OSError as error:
-                    reason = {"error": f"The warehouse did not start: {error}."}
-                    failed += [(each, reason) for each in self._queue]
+                    result = ExecutionResult(error=f"The warehouse did not start: {error}.")
+                    failed += [(each, result) for each in self._queue]
                     self._queue.clear()
                     break
                 if len(process.running) >= CONCURRENT_STATEMENTS:
@@ -238,8 +243,8 @@ class Warehouse:
                 self._idle = None
         for process, execution in started:
             process.channel.send({"id": execution.key, **execution.message})
-        for execution, reason in failed:
-            execution.end(reason)
+        for execution, result in failed:
+            execution.end(result)
 
     def _spawn(self) -> _Process:
         self.results.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -271,7 +276,7 @@ class Warehouse:
             execution.start()
             return
         try:
-            execution.end(message)
+            execution.end(ExecutionResult(**message))
         finally:
             self._stop_retired(process)
             self._dispatch()
@@ -287,7 +292,8 @@ class Warehouse:
                 self._process = None
         log = self._folder / "warehouse.log"
         for execution in left:
-            execution.end({"error": f"The warehouse's process ended with exit code {code}. See {log}."})
+            error = f"The warehouse's process ended with exit code {code}. See {log}."
+            execution.end(ExecutionResult(error=error))
         self._dispatch()
 
     def _give_up(self, process: _Process, key: str) -> None:

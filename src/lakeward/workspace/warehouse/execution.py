@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.workspace.warehouse.statement_channel import Message
-
 
 @dataclass(frozen=True)
 class StatementOrder:
@@ -48,6 +46,28 @@ class SessionOrder:
     configuration: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class ExecutionResult:
+    """How an execution ended. Without an error and a cancellation it succeeded.
+
+    Attributes:
+        manifest: The manifest of a statement's result.
+        error: The message of an error, with the REST API's code and the SQLSTATE if it has one.
+        canceled: Whether a client canceled it.
+    """
+
+    manifest: dict[str, Any] | None = None
+    error: str | None = None
+    error_code: str = "BAD_REQUEST"
+    sql_state: str | None = None
+    canceled: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether it ended without an error and was not canceled."""
+        return self.error is None and not self.canceled
+
+
 class Execution:
     """A statement that was submitted, or a session that is opened.
 
@@ -66,7 +86,7 @@ class Execution:
         *,
         session: str | None = None,
         on_start: Callable[[], None],
-        on_end: Callable[[Message], None],
+        on_end: Callable[[ExecutionResult], None],
     ) -> None:
         self.key, self.message, self.session = key, message, session
         self._on_start, self._on_end = on_start, on_end
@@ -107,14 +127,14 @@ class Execution:
             if not self._ending:
                 self._on_start()
 
-    def end(self, answer: Message) -> None:
+    def end(self, result: ExecutionResult) -> None:
         """Report the end; only the first call counts."""
         with self._lock:
             if self._ending:
                 return
             self._ending = True
         try:
-            self._on_end(answer)
+            self._on_end(result)
         finally:
             with self._lock:
                 self._done = True

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -27,7 +28,7 @@ from lakeward.errors import SqlError
 from lakeward.session import dbfs_paths
 from lakeward.workspace.state.settings_json import settings_from_json
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
-from lakeward.workspace.warehouse.execution import SessionOrder, StatementOrder
+from lakeward.workspace.warehouse.execution import ExecutionResult, SessionOrder, StatementOrder
 from lakeward.workspace.warehouse.session_settings import enter
 
 if TYPE_CHECKING:
@@ -96,33 +97,33 @@ class StatementProcess:
         if self._pool is not None:
             self._pool.close(session)
 
-    def _execute(self, key: str, action: Callable[[], dict[str, Any]]) -> None:
+    def _execute(self, key: str, action: Callable[[], ExecutionResult]) -> None:
         from lakeward.session import is_lost
 
         self._send({"id": key, "event": "started"})
         try:
-            answer = action()
+            result = action()
             lost = False
-        except BaseException as error:  # noqa: BLE001  # whatever a statement raises is its answer
-            answer, lost = failure(error), is_lost(error)
+        except BaseException as error:  # noqa: BLE001  # whatever a statement raises is its result
+            result, lost = failure(error), is_lost(error)
         with self._lock:
             self._canceled.discard(key)
-        self._send({"id": key, "event": "ended", **answer})
+        self._send({"id": key, "event": "ended", **asdict(result)})
         if lost:
             os._exit(1)  # without its JVM this process can run nothing: the next statement starts another one
 
-    def _run_statement(self, key: str, order: StatementOrder) -> dict[str, Any]:
+    def _run_statement(self, key: str, order: StatementOrder) -> ExecutionResult:
         from lakeward.workspace.warehouse.statement_parameters import bind_parameters
         from lakeward.workspace.warehouse.statement_results import write_result
 
         with self._sessions().session(order.session) as spark, self._cancelable(key, spark):
             enter(spark, order.catalog, order.schema)
             frame = spark.sql(order.statement, args=bind_parameters(spark, order.parameters) or None)
-            return {"manifest": write_result(frame, order, self._results / key)}
+            return ExecutionResult(write_result(frame, order, self._results / key))
 
-    def _open_session(self, key: str, order: SessionOrder) -> dict[str, Any]:
+    def _open_session(self, key: str, order: SessionOrder) -> ExecutionResult:
         self._sessions().open(key, order)
-        return {}
+        return ExecutionResult()
 
     def _sessions(self) -> SessionPool:
         from lakeward.workspace.warehouse.statement_sessions import SessionPool
@@ -157,18 +158,16 @@ class StatementProcess:
             self._answers.flush()
 
 
-def failure(error: BaseException) -> dict[str, Any]:
-    """Return the error of a statement as its answer."""
+def failure(error: BaseException) -> ExecutionResult:
+    """Return the error of a statement as its result."""
     from lakeward.session import condition_of, message_of
 
     if isinstance(error, SqlError):
-        return {"error": error.message, "sql_state": error.sql_state}
+        return ExecutionResult(error=error.message, sql_state=error.sql_state)
     text = redact(message_of(error))
     state = getattr(error, "getSqlState", lambda: None)()
-    return {
-        "error": text if condition_of(error) else f"{type(error).__name__}: {text}",
-        "sql_state": state,
-    }
+    message = text if condition_of(error) else f"{type(error).__name__}: {text}"
+    return ExecutionResult(error=message, sql_state=state)
 
 
 if __name__ == "__main__":
