@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from lakeward.check.model import Finding, Use
-from lakeward.check.tables import HOLE, alike, parts_of
+from lakeward.check.tables import HOLE, may_be_equal, parts_of
 from lakeward.check.verdicts.paths import is_test
 from lakeward.pipelines import OWN_SETTINGS
 from lakeward.session import BUILT_IN_CATALOGS
@@ -58,7 +58,7 @@ def schemas_needed(
     for use in uses:
         for kind, name in _containers_of(use):
             last = name.rpartition(".")[2]
-            known = any(alike(last, each) for each in made) or any(last in text for text in texts)
+            known = any(may_be_equal(last, each) for each in made) or any(last in text for text in texts)
             if known or last in _THERE:
                 continue
             cure = (

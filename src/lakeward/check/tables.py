@@ -73,10 +73,10 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 
 def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return all(alike(a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
+    return all(may_be_equal(a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
 
 
-def alike(one: str, other: str) -> bool:
+def may_be_equal(one: str, other: str) -> bool:
     """Return whether two names may be equal; a hole (`{…}`) in one of them fits any text."""
     if one == other:
         return True

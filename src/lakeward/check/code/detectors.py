@@ -57,7 +57,7 @@ _SQL = {("spark", "sql"): "sqlQuery"}
 
 
 def report_import(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: bool) -> None:
-    """Modules that the platform has and plain PySpark has not."""
+    """Report modules that the platform has and plain PySpark has not."""
     imports: list[str] = []
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
@@ -77,14 +77,14 @@ def report_import(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: boo
             sink.emit("import", name, node.lineno, node.col_offset + 1, guarded=guarded)
 
 
-def text(node: ast.expr, value: Text | None, sink: Sink) -> None:
-    """Paths that only the platform has."""
+def report_paths(node: ast.expr, value: Text | None, sink: Sink) -> None:
+    """Report paths that only the platform has."""
     if value is not None and (found := _PATHS.match(value.value)) is not None:
         sink.emit("path", found.group(), node.lineno, node.col_offset + 1)
 
 
-def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
-    """Everything that is reached through a session, a DataFrame, a reader, a writer or `dbutils`."""
+def report_chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
+    """Report everything that is reached through a session, a DataFrame, a reader, a writer or `dbutils`."""
     kinds = environment.kinds_along(root, links)
     files_of(root, links, kinds, environment, sink)
     if isinstance(root, ast.Name) and root.id in _BUILTINS and root.id not in environment.kinds:
@@ -227,8 +227,8 @@ def _options(links: list[Link], environment: Environment, sink: Sink) -> None:
                 sink.emit("option", key, line, column, _value(value, environment))
 
 
-def options_in(node: ast.Dict, environment: Environment, sink: Sink) -> None:
-    """Auto Loader's options in a dict that is written out, wherever it goes."""
+def report_options(node: ast.Dict, environment: Environment, sink: Sink) -> None:
+    """Report Auto Loader's options in a dict that is written out, wherever it goes."""
     for key, value in entries(node, environment.constants):
         if _is_prefixed(key):
             sink.emit("option", key, value.lineno, value.col_offset + 1, _value(value, environment))

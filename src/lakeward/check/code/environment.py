@@ -51,8 +51,8 @@ class Environment:
         """Close the innermost scope."""
         self.constants, self.kinds = self.constants.parents, self.kinds.parents
 
-    def imported(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Remember what an import binds."""
+    def note_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Note what an import binds."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 bound = alias.asname or alias.name.partition(".")[0]
@@ -66,8 +66,8 @@ class Environment:
             else:
                 self.origins[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
-    def assigned(self, target: ast.expr, value: ast.expr | None, *, more: bool = False) -> None:
-        """Remember what a name holds from here on; `more` appends (`+=`)."""
+    def note_assignment(self, target: ast.expr, value: ast.expr | None, *, more: bool = False) -> None:
+        """Note what a name holds from here on; `more` appends (`+=`)."""
         if isinstance(target, ast.Attribute):
             name = target.attr
         elif isinstance(target, ast.Name):
@@ -85,8 +85,8 @@ class Environment:
         if isinstance(target, ast.Name) and not more:
             self.kinds[name] = (self.kind(value) if value is not None else None) or _named(name)
 
-    def defined(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Remember what a function of the file returns."""
+    def note_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Note what a function of the file returns."""
         kind = _annotated(_dotted(function.returns)) if function.returns else None
         self.kinds[function.name] = kind
 

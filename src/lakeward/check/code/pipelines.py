@@ -30,7 +30,7 @@ _Functions = Mapping[str, "ast.FunctionDef | ast.AsyncFunctionDef"]
 _Dataset = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
+def report_call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
     """Report a function of the API, called, or bare above a dataset function."""
     found = _function(root, links, environment)
     if found is None:

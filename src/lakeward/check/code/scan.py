@@ -1,4 +1,4 @@
-"""Walks the syntax tree of a file once, from top to bottom, and hands what it meets to the detectors."""
+"""Walks the syntax tree of a file once, from top to bottom, and passes its nodes to the detectors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Scanner:
                 self._functions[statement.name] = statement
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 # Functions above a constant use it, too.
-                self.environment.assigned(statement.targets[0], statement.value)
+                self.environment.note_assignment(statement.targets[0], statement.value)
         self._inside.clear()
         # A stack instead of recursion: chains of calls are as deep as they are long.
         stack: list[Any] = [tree]
@@ -88,7 +88,7 @@ class Scanner:
         """Read a string with its fields as holes: `"s3://%s/a" % name`, `"s3://{}/a".format(name)`."""
         if isinstance(template, ast.Constant) and isinstance(template.value, str):
             self._inside.add(id(template))
-            detectors.text(template, text_of(node, self.environment.constants), self)
+            detectors.report_paths(template, text_of(node, self.environment.constants), self)
 
     def _chain(self, node: ast.Call | ast.Attribute) -> list[Any]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
@@ -96,29 +96,29 @@ class Scanner:
         if id(node) not in self._inside:
             root, links, parts = unroll(node)
             self._inside.update(map(id, parts))
-            detectors.chain(root, links, self.environment, self)
-            pipelines.call(root, links, self.environment, self)
+            detectors.report_chain(root, links, self.environment, self)
+            pipelines.report_call(root, links, self.environment, self)
         return _children(node)
 
     def _text(self, node: ast.Constant | ast.JoinedStr) -> list[Any]:
         if isinstance(node, ast.JoinedStr):
-            detectors.text(node, text_of(node, self.environment.constants), self)
+            detectors.report_paths(node, text_of(node, self.environment.constants), self)
             return [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
         if node.value.__class__ is str and id(node) not in self._inside:
-            detectors.text(node, text_of(node, {}), self)
+            detectors.report_paths(node, text_of(node, {}), self)
         return []
 
     def _dict(self, node: ast.Dict) -> list[Any]:
-        detectors.options_in(node, self.environment, self)
+        detectors.report_options(node, self.environment, self)
         return _children(node)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> list[Any]:
-        self.environment.imported(node)
+        self.environment.note_import(node)
         detectors.report_import(node, self, guarded=self._guards > 0)
         return []
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Any]:
-        self.environment.defined(node)
+        self.environment.note_function(node)
         pipelines.report_dataset(node, self.environment, self, self._functions)
         defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each]
 
@@ -153,24 +153,24 @@ class Scanner:
 
     def _assign(self, node: ast.Assign) -> list[Any]:
         for target in node.targets:
-            self.environment.assigned(target, node.value)
+            self.environment.note_assignment(target, node.value)
         return _children(node)
 
     def _typed(self, node: ast.AnnAssign) -> list[Any]:
-        self.environment.assigned(node.target, node.value)
+        self.environment.note_assignment(node.target, node.value)
         return _children(node)
 
     def _more(self, node: ast.AugAssign) -> list[Any]:
-        self.environment.assigned(node.target, node.value, more=True)
+        self.environment.note_assignment(node.target, node.value, more=True)
         return _children(node)
 
     def _with(self, node: ast.withitem) -> list[Any]:
         if node.optional_vars is not None:
-            self.environment.assigned(node.optional_vars, node.context_expr)
+            self.environment.note_assignment(node.optional_vars, node.context_expr)
         return _children(node)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> list[Any]:
-        self.environment.assigned(node.target, None)
+        self.environment.note_assignment(node.target, None)
         return _children(node)
 
 
