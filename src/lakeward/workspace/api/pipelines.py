@@ -146,8 +146,8 @@ def start_update(call: ServerRequest) -> Any:
         )
     request = parse_object(call.body, "pipelines/start-update")
     options = {name: request[name] for name in _FLAGS if name in request}
-    update, recording = UpdateRecorder.begin(call.store, pipeline, cause="API_CALL", **options)
-    _launch(call, pipeline, update, recording)
+    update, recorder = UpdateRecorder.begin(call.store, pipeline, cause="API_CALL", **options)
+    _launch(call, pipeline, update, recorder)
     return {"update_id": update["update_id"]}
 
 
@@ -169,7 +169,7 @@ def _cancel(call: ServerRequest, update: Document) -> None:
     if not call.context.runner.cancel(update.get("job_run_id") or update["update_id"]):
         pipeline = call.store.get("pipeline", update["pipeline_id"])
         if pipeline is not None:
-            UpdateRecorder(call.store, pipeline, update).ended({}, canceled=True)
+            UpdateRecorder(call.store, pipeline, update).record_end({}, canceled=True)
 
 
 def get_update(call: ServerRequest) -> Any:
@@ -208,7 +208,7 @@ def graph(call: ServerRequest) -> Any:
     return call.store.get("graph", pipeline_id) or {"datasets": []}
 
 
-def _launch(call: ServerRequest, pipeline: Document, update: Document, recording: UpdateRecorder) -> None:
+def _launch(call: ServerRequest, pipeline: Document, update: Document, recorder: UpdateRecorder) -> None:
     context, update_id = call.context, update["update_id"]
     flags = {
         "refresh": update.get("refresh_selection") or [],
@@ -220,22 +220,22 @@ def _launch(call: ServerRequest, pipeline: Document, update: Document, recording
 
     def on_event(event: Mapping[str, Any]) -> None:
         if "progress" in event:
-            recording.on_event(event["progress"])
+            recorder.record_progress(event["progress"])
 
     def ended(ending: ProcessResult) -> None:
-        recording.ended(ending.result or {}, canceled=ending.canceled, reason=ending.reason)
+        recorder.record_end(ending.result or {}, canceled=ending.canceled, reason=ending.reason)
 
     try:
         context.runner.start(
             update_id,
             build_pipeline_update_spec(call.environment.settings(), pipeline, flags),
-            began=recording.started,
+            began=recorder.record_start,
             on_event=on_event,
             ended=ended,
         )
     except Exception as error:  # noqa: BLE001  # the update is recorded: it has to end
         context.report_fault(error)
-        recording.ended({}, reason=f"The update could not be started: {type(error).__name__}: {error}")
+        recorder.record_end({}, reason=f"The update could not be started: {type(error).__name__}: {error}")
 
 
 def _spec(call: ServerRequest, request: str) -> Document:

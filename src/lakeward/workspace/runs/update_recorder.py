@@ -32,40 +32,40 @@ class UpdateRecorder:
             **facts,
         }
         store.put("update", update["update_id"], update, parent=pipeline["pipeline_id"], active=True)
-        recording = cls(store, pipeline, update)
-        recording._note(created_event(pipeline, recording._id, cause, facts))
-        recording._note(update_event(pipeline, recording._id, "QUEUED"))
-        return update, recording
+        recorder = cls(store, pipeline, update)
+        recorder._add_event(created_event(pipeline, recorder._id, cause, facts))
+        recorder._add_event(update_event(pipeline, recorder._id, "QUEUED"))
+        return update, recorder
 
-    def started(self) -> bool:
+    def record_start(self) -> bool:
         """Record that its process starts; returns False for an update that has ended meanwhile."""
         update = self._store.get("update", self._id)
         if update is None or update["state"] in UPDATE_ENDS:
             return False
-        self._moved("INITIALIZING")
-        self._note(update_event(self._pipeline, self._id, "INITIALIZING"))
+        self._set_state("INITIALIZING")
+        self._add_event(update_event(self._pipeline, self._id, "INITIALIZING"))
         return True
 
-    def on_event(self, progress: Mapping[str, Any]) -> None:
+    def record_progress(self, progress: Mapping[str, Any]) -> None:
         """Record one step of the update."""
-        self._draw(progress)
+        self._update_graph(progress)
         if progress["state"] == "RUNNING":
-            self._moved("RUNNING")
+            self._set_state("RUNNING")
         for event in events_of_progress(self._pipeline, self._id, progress):
-            self._note(event)
+            self._add_event(event)
 
-    def ended(self, result: Mapping[str, Any], *, canceled: bool = False, reason: str = "") -> None:
+    def record_end(self, result: Mapping[str, Any], *, canceled: bool = False, reason: str = "") -> None:
         """Record the end: `result` is the runner's, `reason` explains a missing one."""
         state = "CANCELED" if canceled else str(result.get("state") or "FAILED")
         for event in flow_events(self._pipeline, self._id, result):
-            self._note(event)
+            self._add_event(event)
         failed = [each for each in result.get("datasets") or () if each.get("error")]
         error = result.get("refused") or result.get("error") or reason
         error = error or (f"{failed[0]['name']}: {failed[0]['error']}" if failed else "")
-        self._note(update_event(self._pipeline, self._id, state, error if state == "FAILED" else ""))
-        self._moved(state, active=False, datasets=result.get("datasets") or [])
+        self._add_event(update_event(self._pipeline, self._id, state, error if state == "FAILED" else ""))
+        self._set_state(state, active=False, datasets=result.get("datasets") or [])
 
-    def _draw(self, progress: Mapping[str, Any]) -> None:
+    def _update_graph(self, progress: Mapping[str, Any]) -> None:
         key = self._pipeline["pipeline_id"]
         if progress["state"] == "PLANNING" and not progress["dataset"]:
             self._store.put("graph", key, {"datasets": []}, retry=True)
@@ -73,12 +73,12 @@ class UpdateRecorder:
             node = {name: progress[name] for name in ("kind", "inputs")} | {"name": progress["dataset"]}
             self._store.change("graph", key, lambda body: body["datasets"].append(node), retry=True)
 
-    def _moved(self, state: str, *, active: bool | None = None, **facts: Any) -> None:
+    def _set_state(self, state: str, *, active: bool | None = None, **facts: Any) -> None:
         self._store.change(
             "update", self._id, lambda body: body.update(state=state, **facts), active=active, retry=True
         )
 
-    def _note(self, event: Document) -> None:
+    def _add_event(self, event: Document) -> None:
         self._store.put("event", event["id"], event, parent=event["origin"]["pipeline_id"], retry=True)
 
 
@@ -91,17 +91,17 @@ class TaskUpdates:
 
     def on_event(self, task: str, pipeline_id: str, progress: Mapping[str, Any]) -> None:
         """Record a step of the update that `task` makes of a pipeline; the first one begins it."""
-        recording = self._open.get((task, pipeline_id))
-        if recording is None:
+        recorder = self._open.get((task, pipeline_id))
+        if recorder is None:
             pipeline = self._store.get("pipeline", pipeline_id)
             if pipeline is None:  # deleted meanwhile
                 return
-            _, recording = UpdateRecorder.begin(
+            _, recorder = UpdateRecorder.begin(
                 self._store, pipeline, cause="JOB_TASK", job_run_id=self._run_id
             )
-            recording.started()
-            self._open[task, pipeline_id] = recording
-        recording.on_event(progress)
+            recorder.record_start()
+            self._open[task, pipeline_id] = recorder
+        recorder.record_progress(progress)
 
     def task_changed(self, task: str, state: str, update: Mapping[str, Any] | None) -> None:
         """Close the updates of a task that has started again or ended; `update` is the result of its own."""
@@ -115,7 +115,7 @@ class TaskUpdates:
 
     def _close(self, task: str, update: Mapping[str, Any], *, canceled: bool, reason: str) -> None:
         for key in [key for key in self._open if key[0] == task]:
-            self._open.pop(key).ended(update, canceled=canceled, reason=reason)
+            self._open.pop(key).record_end(update, canceled=canceled, reason=reason)
 
 
 # The lookbehind makes it linear: a run of blanks is tried once, not once for each blank.
