@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -168,7 +169,8 @@ def test_with_json_a_mistake_is_one_object_too(shop: Path) -> None:
 def test_an_internal_error_names_the_file_with_its_traceback(shop: Path) -> None:
     # The blocked pyspark ends the process; a broken one is an unexpected error.
     (shop / ".blocked").mkdir()
-    ran = lakeward("sql", "-e", "select 1", cwd=shop, PYTHONPATH=str(broken(shop)))
+    path = os.pathsep.join([str(broken(shop)), os.environ.get("PYTHONPATH", "")])
+    ran = lakeward("sql", "-e", "select 1", cwd=shop, PYTHONPATH=path)
     assert ran.returncode == 1
     assert "Traceback" not in ran.stderr
     assert "INTERNAL_ERROR" in ran.stderr

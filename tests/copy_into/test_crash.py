@@ -27,7 +27,7 @@ def started(root: Path, loads: Loads, *point: str) -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         text=True,
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
     )
 
 
