@@ -6,7 +6,7 @@ dataset to be resolved first."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,20 +60,11 @@ if TYPE_CHECKING:
     from lakeward.session import SchemaOnlyTables
 
 
-def resolve_graph(
-    spark: SparkSession,
-    graph: DataflowGraph,
-    planning: SchemaOnlyTables,
-    *,
-    owner: str,
-    schema_location: Callable[[Flow, int], str],
-    bind: Callable[[Flow], Flow],
-    resets: frozenset[Key],
-    folders: tuple[Path, ...],
-) -> ResolvedGraph:
-    """Resolve all datasets of `graph`.
+@dataclass(kw_only=True)
+class GraphResolver:
+    """Resolves the datasets of a graph: calls their functions with tables that have a schema and no rows.
 
-    Args:
+    Attributes:
         spark: The session.
         graph: The collected graph.
         planning: Receives the schemas of resolved tables.
@@ -82,42 +73,38 @@ def resolve_graph(
         bind: Returns the flow to evaluate in place of a declared one.
         resets: Tables that will be truncated: their stored columns are ignored.
         folders: Folders of the user's files, for error locations.
-
-    Returns:
-        The resolved datasets and the errors of all others.
+        resolved_graph: The resolved datasets and the errors of all others.
     """
-    planner = _GraphResolver(spark, graph, planning, owner, resets, folders, schema_location, bind)
-    for catalog, schema in {dataset.key[:2] for dataset in graph if dataset.is_table}:
-        planning.add_schema(f"{catalog}.{schema}")
-    with intercept_reads(planner.evaluator):
-        try:
-            for dataset in graph:
-                try:
-                    planner.plan(dataset)
-                except (InputNotReady, GraphCycle):
-                    continue
-        finally:
-            planner.evaluator.drop_views()
-    return planner.resolved_graph
 
+    spark: SparkSession
+    graph: DataflowGraph
+    planning: SchemaOnlyTables
+    owner: str
+    schema_location: Callable[[Flow, int], str]
+    bind: Callable[[Flow], Flow]
+    resets: frozenset[Key]
+    folders: tuple[Path, ...]
+    resolved_graph: ResolvedGraph = field(init=False, default_factory=ResolvedGraph)
+    evaluator: FlowEvaluator = field(init=False)
+    _open: list[Dataset] = field(init=False, default_factory=list)
 
-class _GraphResolver:
-    def __init__(
-        self,
-        spark: SparkSession,
-        graph: DataflowGraph,
-        planning: SchemaOnlyTables,
-        owner: str,
-        resets: frozenset[Key],
-        folders: tuple[Path, ...],
-        schema_location: Callable[[Flow, int], str],
-        bind: Callable[[Flow], Flow],
-    ) -> None:
-        self.spark, self.graph, self.planning, self._bind = spark, graph, planning, bind
-        self.owner, self.resets, self.folders = owner, resets, folders
-        self.evaluator = FlowEvaluator(spark, graph, self.plan, schema_location)
-        self.resolved_graph = ResolvedGraph()
-        self._open: list[Dataset] = []
+    def __post_init__(self) -> None:
+        self.evaluator = FlowEvaluator(self.spark, self.graph, self.plan, self.schema_location)
+
+    def resolve(self) -> ResolvedGraph:
+        """Resolve all datasets."""
+        for catalog, schema in {dataset.key[:2] for dataset in self.graph if dataset.is_table}:
+            self.planning.add_schema(f"{catalog}.{schema}")
+        with intercept_reads(self.evaluator):
+            try:
+                for dataset in self.graph:
+                    try:
+                        self.plan(dataset)
+                    except (InputNotReady, GraphCycle):
+                        continue
+            finally:
+                self.evaluator.drop_views()
+        return self.resolved_graph
 
     def plan(self, dataset: Dataset) -> None:
         """Resolve one dataset, once. Raises InputNotReady if it cannot be, GraphCycle in a cycle."""
@@ -130,7 +117,7 @@ class _GraphResolver:
             raise GraphCycle([*self._open[self._open.index(dataset) :], dataset])
         self._open.append(dataset)
         try:
-            resolved, errors = self._planned(dataset)
+            resolved, errors = self._resolve_dataset(dataset)
         except InputNotReady as upstream:
             done.blocked[dataset.key] = upstream.dataset
             raise InputNotReady(dataset) from None
@@ -150,27 +137,27 @@ class _GraphResolver:
         if dataset.is_table:
             self.planning.add(".".join(dataset.key), nullable_schema(resolved.schema))
 
-    def _planned(self, dataset: Dataset) -> tuple[ResolvedDataset | None, list[PipelineError]]:
+    def _resolve_dataset(self, dataset: Dataset) -> tuple[ResolvedDataset | None, list[PipelineError]]:
         errors = validate_declaration(dataset)
         if errors:
             return None, errors
         evaluated: list[EvaluatedFlow] = []
         for flow in dataset.flows:
             try:
-                evaluated.append(with_target_columns(self.evaluator.evaluate(self._bind(flow))))
+                evaluated.append(with_target_columns(self.evaluator.evaluate(self.bind(flow))))
             except Exception as error:  # noqa: BLE001  # a user's function may raise anything
-                errors.append(self._explained(error, dataset))
+                errors.append(self._explain_error(error, dataset))
         if errors:
             return None, errors
         kind = dataset_kind(dataset, evaluated, errors)
         if errors:
             return None, errors
         try:
-            return self._fitted(dataset, kind, evaluated, errors), errors
+            return self._fit_schema(dataset, kind, evaluated, errors), errors
         except Exception as error:  # noqa: BLE001  # a user's function may raise anything
-            return None, [*errors, self._explained(error, dataset)]
+            return None, [*errors, self._explain_error(error, dataset)]
 
-    def _fitted(
+    def _fit_schema(
         self, dataset: Dataset, kind: DatasetKind, evaluated: list[EvaluatedFlow], errors: list[PipelineError]
     ) -> ResolvedDataset:
         declared = declared_schema(dataset)
@@ -221,7 +208,7 @@ class _GraphResolver:
             dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained, lineage
         )
 
-    def _explained(self, error: Exception, dataset: Dataset) -> PipelineError:
+    def _explain_error(self, error: Exception, dataset: Dataset) -> PipelineError:
         where = with_source_location(error, what=f"dataset `{dataset.name}`", folders=self.folders)
         return explain_unknown_table(self.spark, self.graph, error, where)
 

@@ -17,7 +17,7 @@ from lakeward.databricks_shims import running
 from lakeward.errors import PipelineError
 from lakeward.notebooks import notebook_packages
 from lakeward.pipelines.analysis.graph_resolution import (
-    resolve_graph,
+    GraphResolver,
     select_datasets,
     with_interrupted_resets,
 )
@@ -255,16 +255,17 @@ class PipelineExecution:
 
         self.reporter.update_state("INITIALIZING")
         with schema_only_tables(self.spark) as planning:
-            resolved_graph = resolve_graph(
-                self.spark,
-                graph,
-                planning,
+            resolver = GraphResolver(
+                spark=self.spark,
+                graph=graph,
+                planning=planning,
                 owner=self.name,
                 schema_location=locations.for_analysis,
                 bind=lambda flow: as_analysis_flow(self.spark, flow, self.checkpoints, selection.reset),
                 resets=selection.reset,
                 folders=self.context.folders,
             )
+            resolved_graph = resolver.resolve()
         self.reporter.graph_defined(resolved_graph)
         self._record_unreached(graph, resolved_graph)
         # Without the other tables, a view may be one that no selected table reads.
