@@ -29,7 +29,7 @@ class JarsHook(BuildHookInterface):  # type: ignore[type-arg]
         try:
             for jar, file in zip(JARS, pinned_jars(), strict=True):
                 if hashlib.sha256(file.read_bytes()).hexdigest() != jar.sha256:
-                    why = f"{file} is not the file that Delta's authors published"
+                    why = f"{file} is not the file that its authors published"
                     sys.exit(f"lakeward-jars cannot be built: {why}")
                 files[jar.name] = file
             if importlib.util.find_spec("pyspark"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from lakeward.session import INFORMATION_SCHEMA
+from lakeward.session import INFORMATION_SCHEMA, geospatial_functions
 from lakeward.sql.construct import Construct
 from lakeward.sql.platform_functions import ADDED, MISSING
 from lakeward.sql.rewriter import CONSTRUCTS
@@ -74,7 +74,12 @@ Relations: {relations}.
 
 
 def _functions() -> str:
-    added = [f"`{name}` (Spark's `{of}`)" if of else f"`{name}`" for name, of in ADDED.items()]
+    geospatial = {function.name for function in geospatial_functions()}
+    added = [
+        f"`{name}` (Spark's `{of}`)" if of else f"`{name}`"
+        for name, of in ADDED.items()
+        if name not in geospatial
+    ]
     lines = [
         "## Functions that Spark lacks\n",
         f"Added: {', '.join(added)}.\n",
@@ -86,7 +91,27 @@ def _functions() -> str:
     for group in MISSING:
         names = ", ".join(f"`{name}`" for name in group.names)
         lines.append(f"| {names} | {'unsupported' if group.unsupported else 'missing'} | {group.reason} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n" + _geospatial()
+
+
+def _geospatial() -> str:
+    calls = ", ".join(f"`{function.signature}`" for function in geospatial_functions())
+    return f"""## Geospatial functions
+
+{calls}.
+
+Spark has `st_asbinary`, `st_geogfromwkb`, `st_geomfromwkb`, `st_setsrid`, `st_srid`. `geo` is a GEOMETRY or a
+GEOGRAPHY, `text` a STRING or BINARY, `cell` a BIGINT or STRING. Measures of geographies and
+`st_distancespheroid` are those of the ellipsoid WGS84. The errors have the platform's conditions
+(`ST_INVALID_ARGUMENT`, `ST_DIFFERENT_SRID_VALUES`, `WKT_PARSE_ERROR`, `H3_INVALID_CELL_ID`, …). Regions that
+cells cover have edges straight in longitude and latitude; the cells are in ascending order.
+
+| different here | what to do |
+|---|---|
+| `st_transform` knows SRIDs 4326 and 3857, else `UNSUPPORTED_SQL` | store geometries in one of the two |
+| Delta refuses geometry columns (`DELTA_GEOSPATIAL_NOT_SUPPORTED`) | store `st_aswkb(g)` |
+| Spark cannot group or join by the equality of geometries | group by `st_aswkb(g)`, join with `st_equals` |
+"""
 
 
 def _code(text: str) -> str:

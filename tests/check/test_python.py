@@ -125,9 +125,13 @@ def test_settings_of_the_platform_are_reported_with_what_they_are_here(look: Loo
         ("from dbruntime import dbutils", "dbruntime.dbutils"),
         ("from dbruntime.display import displayHTML", "dbruntime.display"),
         ("import dbruntime", "dbruntime"),
+        ("from pyspark.databricks.sql import functions as dbf", "pyspark.databricks.sql.functions"),
+        ("from pyspark.databricks.sql.functions import st_x", "pyspark.databricks.sql.functions"),
+        ("import pyspark.databricks.sql.functions as dbf", "pyspark.databricks.sql.functions"),
+        ("from pyspark.databricks import sql", "pyspark.databricks.sql"),
     ],
 )
-def test_modules_of_dbruntime_that_are_served_run(look: Look, code: str, module: str) -> None:
+def test_modules_of_the_platform_that_are_served_run(look: Look, code: str, module: str) -> None:
     assert look(code).one(f"module {module}").verdict == "runs_with_lakeward"
     name = "from dbruntime import UserNamespaceInitializer"
     assert look(name).of("refused") == ["module dbruntime.UserNamespaceInitializer"]

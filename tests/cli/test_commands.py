@@ -82,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, shared_daemon: SharedDaemon
     )
     assert ran.returncode == 0, ran.stderr
     # The first session of a machine reports that it fetches Delta's jars.
-    assert [line for line in ran.stderr.splitlines() if not line.startswith("Fetching the jars")] == []
+    assert [line for line in ran.stderr.splitlines() if not line.startswith("Fetching jars")] == []
     assert "source" in ran.stdout
     return folder
 

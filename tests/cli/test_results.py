@@ -72,6 +72,28 @@ def test_json_of_no_rows_is_an_empty_array(spark: SparkSession) -> None:
     assert json.loads(out.getvalue()) == []
 
 
+def test_geometries_are_ewkt_in_every_format(spark: SparkSession) -> None:
+    query = (
+        "select 1 as id, st_point(1, 2, 4326) as g, st_geogfromtext('POINT(3 4)') as `a.b`, "
+        "cast(null as geometry(0)) as n, st_point(5, 6) as g"
+    )
+    assert table(spark, query)[2].split() == [
+        *("1", "SRID=4326;POINT(1", "2)", "SRID=4326;POINT(3", "4)", "NULL", "POINT(5", "6)"),
+    ]
+    out = io.StringIO()
+    results.as_json(spark.sql(query), out)
+    pairs = json.loads(out.getvalue(), object_pairs_hook=list)[0]
+    assert [list(pair) for pair in pairs] == [
+        *(["id", 1], ["g", "SRID=4326;POINT(1 2)"], ["a.b", "SRID=4326;POINT(3 4)"]),
+        *(["n", None], ["g", "POINT(5 6)"]),
+    ]
+    out = io.StringIO()
+    results.as_csv(spark.sql(query), out)
+    assert list(csv.reader(io.StringIO(out.getvalue())))[1] == [
+        *("1", "SRID=4326;POINT(1 2)", "SRID=4326;POINT(3 4)", "", "POINT(5 6)"),
+    ]
+
+
 def test_csv_is_read_back_by_another_reader(spark: SparkSession) -> None:
     out = io.StringIO()
     results.as_csv(spark.sql(ROWS), out)

@@ -112,7 +112,7 @@ def test_it_is_not_built_of_anything_but_deltas_own_jars(tmp_path: Path) -> None
         (tmp_path / jar.name).write_bytes(b"my own build")
     done = build(ROOT / "packaging" / "lakeward-jars", tmp_path / "out", LAKEWARD_JARS=str(tmp_path))
     assert done.returncode != 0
-    assert "is not the file that Delta's authors published" in done.stdout + done.stderr
+    assert "is not the file that its authors published" in done.stdout + done.stderr
 
 
 def test_lakeward_test_takes_it_along(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_a_jar_is_fetched_once_and_then_taken_from_the_cache(
     assert left_in(tmp_path / "cache" / "jars") == {"thing-1.0.jar"}
     output = capsys.readouterr()
     assert output.out == ""
-    assert output.err == f"Fetching the jars of Delta Lake (0.5 MB) from {maven.url}\n"
+    assert output.err == f"Fetching jars (0.5 MB) from {maven.url}\n"
 
 
 def test_a_jar_that_was_cut_in_the_cache_is_fetched_again(

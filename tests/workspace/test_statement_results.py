@@ -84,6 +84,8 @@ TYPES = [
     ("array(TIMESTAMP'2026-01-02 03:04:05')", "ARRAY", "ARRAY<TIMESTAMP>", '["2026-01-02T03:04:05.000Z"]'),
     ("parse_json('{\"a\":1}')", "VARIANT", "VARIANT", '{"a":1}'),
     ("INTERVAL '1-2' YEAR TO MONTH", "INTERVAL", "INTERVAL YEAR TO MONTH", "INTERVAL '1-2' YEAR TO MONTH"),
+    ("st_point(1, 2, 4326)", "GEOMETRY", "GEOMETRY(4326)", "SRID=4326;POINT(1 2)"),
+    ("st_geogfromtext('POINT(1 2)')", "GEOGRAPHY", "GEOGRAPHY(4326)", "SRID=4326;POINT(1 2)"),
 ]  # fmt: skip
 
 
@@ -107,6 +109,7 @@ def test_values_of_every_type_are_read_with_arrow(server: Server) -> None:
     (row,) = table.to_pylist()
     assert (row["c2"], row["c3"], row["c5"], row["c11"]) == (1, 1, 1e10, b"\x00\xff")
     assert (row["c16"], dict(row["c17"])) == ([1, None], {"k": 1.5})
+    assert row["c22"] == row["c23"] == "SRID=4326;POINT(1 2)"
     assert str(table.schema.field("c13").type).startswith("timestamp[us, tz=")
 
 

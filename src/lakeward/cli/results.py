@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1000
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+GEOSPATIAL = ("geometry", "geography")
 
 
 def as_table(
@@ -59,7 +60,7 @@ def text_of(column: Column, kind: str) -> Column:
 
     if kind == "binary":
         return F.concat(F.lit("0x"), F.hex(column))
-    return column.cast("string")
+    return F.call_function("st_asewkt", column) if kind in GEOSPATIAL else column.cast("string")
 
 
 def as_json(frame: DataFrame, out: TextIO) -> None:
@@ -68,11 +69,23 @@ def as_json(frame: DataFrame, out: TextIO) -> None:
 
     row = F.to_json(F.struct(F.col("*")), {"ignoreNullFields": "false"})
     separator = "["
-    for (text,) in frame.select(row).toLocalIterator():
+    for (text,) in _with_texts_of_geometries(frame).select(row).toLocalIterator():
         # A row may be the first to evaluate secret().
         out.write(f"{separator}{redactor().json(text)}")
         separator = ",\n "
     out.write("]\n" if separator != "[" else "[]\n")
+
+
+def _with_texts_of_geometries(frame: DataFrame) -> DataFrame:
+    """Return the frame with EWKT in place of geometries, which JSON does not have."""
+    fields = frame.schema.fields
+    kinds = [field.dataType.typeName() for field in fields]
+    if not set(kinds) & set(GEOSPATIAL):
+        return frame
+    renamed = frame.toDF(*(f"c{number}" for number in range(len(fields))))
+    columns = [renamed[f"c{number}"] for number in range(len(fields))]
+    texts = [text_of(c, kind) if kind in GEOSPATIAL else c for c, kind in zip(columns, kinds, strict=True)]
+    return renamed.select(*(text.alias(field.name) for text, field in zip(texts, fields, strict=True)))
 
 
 def as_csv(frame: DataFrame, out: TextIO) -> None:

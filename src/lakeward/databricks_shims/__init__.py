@@ -13,13 +13,14 @@ from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.display import display, displayHTML, shown_by
 from lakeward.databricks_shims.installing import install, is_installed, uninstall
 from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, in_shell
-from lakeward.databricks_shims.modules import SERVED
+from lakeward.databricks_shims.modules import PLATFORM_PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES, free_names, main_names
 from lakeward.databricks_shims.surroundings import VERSION, running, runtime_version
 
 __all__ = [
     "DEFAULTS",
     "NAMES",
+    "PLATFORM_PACKAGES",
     "REPLACED",
     "SERVED",
     "VERSION",

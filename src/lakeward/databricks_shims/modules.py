@@ -38,14 +38,25 @@ def _repl_context(module: ModuleType) -> None:
     vars(module).update(get_context=get)
 
 
+def _sql_functions(module: ModuleType) -> None:
+    from lakeward.databricks_shims.sql_functions import column_functions
+
+    functions = column_functions()
+    vars(module).update(functions, __all__=list(functions))
+
+
 SERVED: Mapping[str, Callable[[ModuleType], None]] = {
     "databricks.sdk.runtime": _runtime,
     "pyspark.dbutils": _pyspark_dbutils,
     "dbruntime.dbutils": _pyspark_dbutils,
     "dbruntime.display": _dbruntime_display,
     "dbruntime.databricks_repl_context": _repl_context,
+    "pyspark.databricks.sql.functions": _sql_functions,
 }
 """Served in place of any other module of the name; what is given is executed as the module's body."""
 
-PACKAGES = ("databricks", "databricks.sdk", "dbruntime")
+PLATFORM_PACKAGES = ("dbruntime", "pyspark.databricks", "pyspark.databricks.sql")
+"""Packages that only the platform has."""
+
+PACKAGES = ("databricks", "databricks.sdk", *PLATFORM_PACKAGES)
 """Packages that lead to those, served empty where they are not installed."""

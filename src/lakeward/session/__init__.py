@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         serve_on_demand,
         uninstall_builder_hook,
     )
+    from lakeward.session.geospatial_table import GeospatialFunction, geospatial_functions
     from lakeward.session.hive_warehouse import link_hive_schemas
     from lakeward.session.jvm.interrupts import count_interrupts, keep_interrupts
     from lakeward.session.jvm.jars import jars_summary

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lakeward.session import geospatial_functions
+
 # Name -> the function of Spark's that it is an alias of; empty if lakeward implements it.
 ADDED = {
     "charindex": "locate",
@@ -22,6 +24,7 @@ ADDED = {
     "cloud_files_state": "",
     "event_log": "",
     "read_files": "",
+    **dict.fromkeys((function.name for function in geospatial_functions()), ""),
 }
 
 
@@ -37,8 +40,8 @@ class Missing:
 def _names(prefix: str, names: str) -> tuple[str, ...]:
     """Return the names of a family, sorted.
 
-    >>> _names("h3_", "b a")
-    ('h3_a', 'h3_b')
+    >>> _names("ai_", "b a")
+    ('ai_a', 'ai_b')
     """
     return tuple(sorted(f"{prefix}{name}" for name in names.split()))
 
@@ -48,27 +51,6 @@ _AI = (
     "generate_text mask parse_document predict_class predict_value prep_search query search "
     "similarity summarize top_drivers transcribe translate"
 )
-_H3 = (
-    "boundaryasgeojson boundaryaswkb boundaryaswkt centerasgeojson centeraswkb centeraswkt compact coverash3 "
-    "coverash3string distance h3tostring hexring ischildof ispentagon isvalid kring kringdistances "
-    "longlatash3 longlatash3string maxchild minchild pointash3 pointash3string polyfillash3 "
-    "polyfillash3string resolution stringtoh3 tessellateaswkb tochildren toparent try_coverash3 "
-    "try_coverash3string try_distance try_polyfillash3 try_polyfillash3string try_tessellateaswkb "
-    "try_validate uncompact validate"
-)
-_ST = (
-    "addpoint area asewkb asewkt asgeojson astext aswkb aswkt azimuth boundary buffer centroid "
-    "closestpoint concavehull contains convexhull coveredby covers difference dimension disjoint distance "
-    "distancesphere distancespheroid dump dwithin endpoint envelope envelope_agg equals estimatesrid "
-    "exteriorring flipcoordinates force2d geogarea geogfromewkt geogfromgeojson geogfromtext geogfromwkt "
-    "geoglength geogperimeter geohash geometryn geometrytype geomfromewkb geomfromewkt geomfromgeohash "
-    "geomfromgeojson geomfromtext geomfromwkt interiorringn intersection intersects isempty isvalid "
-    "length linefromencodedpolyline m makeline makepolygon multi ndims npoints numgeometries "
-    "numinteriorrings perimeter point pointfromgeohash pointn pointonsurface removepoint reverse rotate "
-    "scale setpoint simplify startpoint symdifference touches transform translate union union_agg within "
-    "x xmax xmin y ymax ymin z zmax zmin"
-)
-
 MISSING = (
     Missing(
         "call a model that the platform serves; a function that the project registers replaces it",
@@ -76,11 +58,6 @@ MISSING = (
         unsupported=True,
     ),
     Missing("queries an index that the platform serves", ("vector_search",)),
-    Missing("need the H3 library, which Spark does not include", _names("h3_", _H3)),
-    Missing(
-        "Spark has the geometry types and few functions for them",
-        (*_names("st_", _ST), "to_geography", "to_geometry", "try_to_geography", "try_to_geometry"),
-    ),
     Missing(
         "use Spark's format `statestore` to read a stream's state",
         ("read_state_metadata", "read_statestore"),

@@ -53,6 +53,8 @@ _WRITES = frozenset(
     )
 )
 _EXPRESSIONS = frozenset(("expr", "selectExpr", "where", "filter", "when"))
+# What is imported from them is a module.
+_NAMESPACES = ("pyspark", "pyspark.databricks", "pyspark.databricks.sql", "databricks", "dbruntime")
 _SQL = {("spark", "sql"): "sqlQuery"}
 
 
@@ -63,7 +65,13 @@ def report_import(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: boo
         names = [alias.name for alias in node.names]
     elif node.level or node.module is None:
         return
-    elif node.module in ("pyspark", "databricks", "dbruntime"):
+    elif node.module in (
+        "pyspark",
+        "pyspark.databricks",
+        "pyspark.databricks.sql",
+        "databricks",
+        "dbruntime",
+    ):
         names = [f"{node.module}.{alias.name}" for alias in node.names]
     else:
         names = [node.module]
@@ -141,7 +149,7 @@ def _table_name(node: ast.expr | None, environment: Environment) -> str | None:
 
 
 def _expressions(link: Link, environment: Environment, sink: Sink) -> None:
-    """Functions of the platform in expressions of SQL: `F.expr("h3_distance(a, b)")`."""
+    """Functions of the platform in expressions of SQL: `F.expr("zstd_compress(a)")`."""
     for argument in link.call.args if link.call is not None else ():
         found = text_of(argument, environment.constants)
         for name in missing_functions_in(found.value) if found is not None else ():

@@ -40,8 +40,8 @@ def constructs_in(statement: Statement, words: list[str]) -> Iterator[tuple[int,
 def missing_functions_in(expression: str) -> Iterator[str]:
     """Yield the functions of the platform that Spark lacks in the text of an expression.
 
-    >>> list(missing_functions_in("upper(h3_distance(a, b))"))
-    ['h3_distance()']
+    >>> list(missing_functions_in("upper(zstd_compress(a))"))
+    ['zstd_compress()']
     """
     for match in _CALL.finditer(expression):
         if match[1].upper() in _missing():

@@ -7,7 +7,7 @@ from functools import cache
 
 from lakeward.check.model import Fact, Use
 from lakeward.check.verdicts.words import NOTHING, SERVED, sentence
-from lakeward.databricks_shims import NAMES
+from lakeward.databricks_shims import NAMES, PLATFORM_PACKAGES
 from lakeward.databricks_shims import SERVED as STAND_INS
 from lakeward.notebooks import MAGICS, WITHOUT_EFFECT
 from lakeward.pipelines import MODULES, TEST_MODULE
@@ -17,7 +17,7 @@ _WORKSPACE = (
     "A client without credentials is answered here: secrets, files, volumes, workspace files and the current "
     "user; other requests say what is missing."
 )
-_SERVED = frozenset((*MODULES, TEST_MODULE, *CONNECT_MODULES, *STAND_INS, "dbruntime"))
+_SERVED = frozenset((*MODULES, TEST_MODULE, *CONNECT_MODULES, *STAND_INS, *PLATFORM_PACKAGES))
 _OWN = "A package of its own: it runs where it is installed, and lakeward changes nothing about it."
 _UNKNOWN = "No package that lakeward knows has this module: the import fails here unless the code is yours."
 OF_DATABRICKS = {

@@ -48,6 +48,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new CatalogNames());
         all.injectResolutionRule(new NarrowedArguments());
         all.injectResolutionRule(new CollatedColumns());
+        all.injectResolutionRule(new ShownGeometries());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         all.injectResolutionRule(new StreamingMetadata());
         all.injectResolutionRule(new ListedSnapshot.OfTables());
@@ -60,6 +61,7 @@ public class Extension extends AbstractFunction1 {
         all.injectPostHocResolutionRule(new RowSelection.Results());
         all.injectPostHocResolutionRule(new ViewEvolution());
         SqlFunctions.register(all);
+        GeoTable.register(all);
         all.injectPlannerStrategy(new SystemFunctions());
         all.injectPlannerStrategy(new PresentTargetMerge.Strategy());
         return BoxedUnit.UNIT;

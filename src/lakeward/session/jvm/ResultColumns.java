@@ -18,7 +18,7 @@ public class ResultColumns {
 
     /**
      * Select all columns of `frame`. `conversions` has a line for each column, with fields between tabs:
-     * nothing (as it is), "string", "date_format" and a pattern, "base64", or "to_json" with a type in JSON
+     * nothing (as it is), "string", "date_format" and a pattern, "base64", "st_asewkt", or "to_json" with a type in JSON
      * (none leaves the type as it is) and pairs of option and value.
      */
     public static Dataset select(Dataset frame, String conversions) {
@@ -38,6 +38,7 @@ public class ResultColumns {
         if (kind.equals("string")) return column.cast("string");
         if (kind.equals("date_format")) return functions.date_format(column, conversion[1]);
         if (kind.equals("base64")) return functions.base64(column);
+        if (kind.equals("st_asewkt")) return functions.call_function(kind, new Column[] {column});
         if (kind.equals("to_json")) {
             Map options = new HashMap();
             for (int k = 2; k < conversion.length; k += 2) options.put(conversion[k], conversion[k + 1]);

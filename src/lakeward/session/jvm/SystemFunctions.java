@@ -1,6 +1,7 @@
 package lakeward;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.TreeSet;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -15,7 +16,7 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * SHOW FUNCTIONS lists the functions of {@link SqlFunctions} as built-in functions. For a catalog that is not
+ * SHOW FUNCTIONS lists the functions of {@link SqlFunctions} and {@link GeoTable} as built-in functions. For a catalog that is not
  * Spark's own, Spark lists the functions that are compiled into it, and none that a session adds.
  */
 public class SystemFunctions extends SessionStrategy {
@@ -40,7 +41,9 @@ public class SystemFunctions extends SessionStrategy {
             TreeSet names = new TreeSet();
             for (int i = 0; i < listed.length(); i++) names.add(((InternalRow) listed.apply(i)).getUTF8String(0).toString());
             Option pattern = pattern();
-            Seq added = StringUtils.filterPattern(PythonUtils.toSeq(SqlFunctions.names()), pattern.isEmpty() ? "*" : (String) pattern.get());
+            List ours = SqlFunctions.names();
+            ours.addAll(GeoTable.names());
+            Seq added = StringUtils.filterPattern(PythonUtils.toSeq(ours), pattern.isEmpty() ? "*" : (String) pattern.get());
             for (int i = 0; i < added.length(); i++) names.add(added.apply(i));
             Object[] rows = names.toArray();
             for (int i = 0; i < rows.length; i++) rows[i] = toCatalystRow(PythonUtils.toSeq(Arrays.asList(new Object[] {rows[i]})));

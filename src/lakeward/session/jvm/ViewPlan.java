@@ -181,7 +181,7 @@ public class ViewPlan {
         }
         if (expression instanceof PlanExpression) flag(flags, "subquery", expression);
         else if (expression instanceof PythonFuncExpression) flag(flags, "python", expression);
-        else if (expression instanceof UserDefinedExpression) flag(flags, "udf", expression);
+        else if (expression instanceof UserDefinedExpression && !(expression instanceof GeoCall)) flag(flags, "udf", expression);
         else flag(flags, "function", expression);
         if (expression instanceof AggregateExpression) {
             AggregateExpression aggregate = (AggregateExpression) expression;

@@ -77,7 +77,7 @@ def download(
     if isinstance(reason, _Wrong):
         raise SetupError(
             "JAR_CHECKSUM_MISMATCH",
-            f"{_address(jar, repository)} is not the file that Delta's authors published ({reason}).",
+            f"{_address(jar, repository)} is not the file that its authors published ({reason}).",
             next_step=f"Something on the way changes it: {_WAYS_ROUND}",
         )
     raise SetupError(
@@ -230,7 +230,7 @@ class _Progress:
         self._total = total
         self._out = out
         self._came = 0
-        self._text = f"Fetching the jars of Delta Lake ({total / 1e6:.1f} MB) from {source}"
+        self._text = f"Fetching jars ({total / 1e6:.1f} MB) from {source}"
         self._counts = out.isatty()
         self._lock = threading.Lock()
 

@@ -1,4 +1,6 @@
-"""The jars that the PySpark distribution lacks, Delta Lake's and `spark-avro`, and where they are found.
+"""The jars that the PySpark distribution lacks, and where they are found.
+
+Those of Delta Lake, `spark-avro`, and the libraries of the geospatial functions.
 
 In this order: the folder LAKEWARD_JARS, the package lakeward-jars, the cache, a download from the Maven
 repository. Delta's own helper resolves 33 jars at every start; Spark's distribution contains all but these.
@@ -41,6 +43,20 @@ JARS = (
         "4.2.0",
         92286,
         "4c186cedc03cbe4ee356a94b32232b347ef48611c3209400b3a77e4fe4abff4f",
+    ),
+    Jar(
+        "net.sf.geographiclib",
+        "GeographicLib-Java",
+        "2.1",
+        37692,
+        "1e85feac761b436309a8d3d2ece07162129fd5670afbf1d2d435e38006da00dd",
+    ),
+    Jar(
+        "com.uber",
+        "h3",
+        "4.3.1",
+        2406275,
+        "3e2dfc095eee30c802a4c50cc2750e89c97148e6643b07c7ab77acff562cb180",
     ),
 )
 

@@ -57,6 +57,30 @@ SOURCES = (
     "JsonPath",
     "SqlRules",
     "SqlFunctions",
+    "Signal",
+    "GeoErrors",
+    "GeoValue",
+    "GeoBinaryReader",
+    "GeoBinaryWriter",
+    "GeoTextReader",
+    "GeoTextWriter",
+    "GeoJsonReader",
+    "GeoStorage",
+    "GeoHash",
+    "GeoShapes",
+    "GeoConstructors",
+    "GeoAccessors",
+    "GeoPredicates",
+    "GeoMeasures",
+    "GeoOverlay",
+    "H3Cells",
+    "H3Functions",
+    "H3Regions",
+    "GeoFunction",
+    "GeoCall",
+    "GeoAggregate",
+    "GeoTable",
+    "ShownGeometries",
     "SystemFunctions",
     "SqlNames",
     "SqlRefusals",
@@ -80,7 +104,6 @@ SOURCES = (
     "ShortNames",
     "FunctionBodies",
     "FunctionColumns",
-    "Signal",
     "ScriptErrors",
     "GlobalTemporary",
     "TargetFileSize",
@@ -108,6 +131,8 @@ SOURCES = (
     "Daemon",
     "RocksDBStateStoreProvider",
 )
+FUNCTION_TABLE = Path(__file__).with_name("geospatial_functions.txt")
+"""The table of functions of geometries, which the jar contains."""
 _FOLDER = Path(__file__).parent
 
 
@@ -124,6 +149,7 @@ def jar_path(cache: Path, versions: str, packaged: Iterable[Path]) -> Path:
     digest = hashlib.sha256(versions.encode())
     for name in SOURCES:
         digest.update(_text(name).encode())
+    digest.update(FUNCTION_TABLE.read_bytes())
     name = f"lakeward-{digest.hexdigest()[:16]}.jar"
     return next((folder / name for folder in packaged if (folder / name).is_file()), cache / "java" / name)
 
@@ -136,7 +162,7 @@ def compile_jar(jvm: Any, target: Path) -> None:
     from py4j.protocol import Py4JJavaError
 
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    classes: dict[str, bytes] = {}
+    classes = {f"lakeward/{FUNCTION_TABLE.name}": FUNCTION_TABLE.read_bytes()}
     for name in SOURCES:
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(parent)

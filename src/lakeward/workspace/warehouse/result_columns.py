@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 _TIMESTAMP_NTZ = "yyyy-MM-dd'T'HH:mm:ss.SSS"
 _JSON = {"ignoreNullFields": "false", "timestampFormat": _TIMESTAMP, "timestampNTZFormat": _TIMESTAMP_NTZ}
+_GEOSPATIAL = (T.GeometryType, T.GeographyType)
 _INTERVALS = (T.DayTimeIntervalType, T.YearMonthIntervalType, T.CalendarIntervalType)
 
 
@@ -52,7 +53,7 @@ def as_text(frame: DataFrame) -> DataFrame:
 
 
 def as_arrow(frame: DataFrame, text_types: Collection[str] = ()) -> DataFrame:
-    """Return all values in types of Arrow, in columns `c0`, `c1` …; intervals and variants are strings.
+    """Return all values in types of Arrow, in columns `c0`, `c1` …; strings where Arrow has none.
 
     Args:
         frame: The result.
@@ -72,7 +73,7 @@ TEXT_TYPES: Mapping[str, tuple[type[T.DataType], ...]] = {
 
 
 def _arrow(kind: T.DataType, text_types: Collection[str]) -> tuple[str, ...]:
-    if isinstance(kind, (*_INTERVALS, T.VariantType)):
+    if isinstance(kind, (*_INTERVALS, *_GEOSPATIAL, T.VariantType)):
         return _text(kind)
     if not any(isinstance(kind, TEXT_TYPES[name]) for name in text_types):
         return ()
@@ -101,6 +102,8 @@ def _text(kind: T.DataType) -> tuple[str, ...]:
         return ("base64",)
     if isinstance(kind, T.VariantType):
         return ("to_json", "")
+    if isinstance(kind, _GEOSPATIAL):
+        return ("st_asewkt",)
     if isinstance(kind, (T.StructType, T.ArrayType, T.MapType)):
         options = (part for option in _JSON.items() for part in option)
         return ("to_json", _of_strings(kind).json(), *options)

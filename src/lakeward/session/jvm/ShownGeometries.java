@@ -1,0 +1,48 @@
+package lakeward;
+
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ToPrettyString;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.GeographyType;
+import org.apache.spark.sql.types.GeometryType;
+import scala.Function1;
+import scala.runtime.AbstractPartialFunction;
+
+/** `show()` prints geometries as EWKT, as on the platform; Spark prints the name and the hash of its class. */
+public class ShownGeometries extends SessionRule {
+
+    private static final AsText AS_TEXT = new AsText();
+
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        // show() selects the texts of all columns: the root of its plan.
+        return plan instanceof Project && plan.resolved() ? plan.transformExpressions(AS_TEXT) : plan;
+    }
+
+    public static class AsText extends AbstractPartialFunction {
+
+        public boolean isDefinedAt(Object e) {
+            return e instanceof ToPrettyString && (isGeospatial(((ToPrettyString) e).child().dataType())
+                || isArray(((ToPrettyString) e).child().dataType()));
+        }
+
+        private static boolean isGeospatial(DataType type) {
+            return type instanceof GeometryType || type instanceof GeographyType;
+        }
+
+        private static boolean isArray(DataType type) {
+            return type instanceof ArrayType && isGeospatial(((ArrayType) type).elementType());
+        }
+
+        public Object applyOrElse(Object e, Function1 otherwise) {
+            if (!isDefinedAt(e)) return otherwise.apply(e);
+            ToPrettyString shown = (ToPrettyString) e;
+            String function = isArray(shown.child().dataType()) ? GeoConstructors.TEXTS : "st_asewkt";
+            return shown.copy((Expression) GeoTable.call(function, shown.child()), shown.timeZoneId());
+        }
+    }
+}
