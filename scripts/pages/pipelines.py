@@ -184,6 +184,30 @@ A tag protects if its key or value has one of these words: @WORDS@. So does a ke
 as those of the platform's data classification do. A value such as `false` or `no` lifts the tag. Derived
 columns do not inherit tags, as on Databricks: tag them, too.
 
+## JSON texts without a schema
+
+`from_json` without a schema infers one from the first texts of a stream, stores it under its
+`schemaLocationKey`, and adds fields that later texts bring:
+
+```sql
+CREATE STREAMING TABLE events AS
+SELECT from_json(value, NULL, map('schemaLocationKey', 'events', 'schemaHints', 'at TIMESTAMP')) AS event
+FROM STREAM raw;
+```
+
+The first texts and new fields restart the update, which then reads the same rows with the new columns.
+Queries of other datasets that read the fields are skipped until they are inferred; a query that reads them
+itself needs `schemaHints`. A full refresh infers the schema again.
+
+| option | effect |
+|---|---|
+| `schemaLocationKey` | the name of the schema within its flow |
+| `schemaHints` | types of single fields; `element.…` for arrays, which become the field `value` |
+| `schemaEvolutionMode` | `addNewColumns` (the default), `rescue`, `failOnNewColumns`, `none` |
+| `rescuedDataColumn` | the rescued data column, `_rescued_data`; mode `none` has one only if it is set |
+| `columnNameOfCorruptRecord` | the field for malformed texts, if `schemaHints` has it |
+| options of JSON readers | as in Auto Loader (`timestampFormat` …); `mode` is `PERMISSIVE` or `FAILFAST` |
+
 ## Functions and parameters
 
 `dlt` has the same objects. A parameter without effect here logs one warning per update, a refused one is an

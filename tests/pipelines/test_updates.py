@@ -38,6 +38,24 @@ def test_new_columns_in_the_files_restart_the_update_once(lab: Lab) -> None:
     assert [event.state for event in lab.events if not event.dataset].count("FAILED") == 0
 
 
+def test_an_update_restarts_for_each_evolution(lab: Lab) -> None:
+    landing = lab.folder / "landing"
+    landing.mkdir()
+    (landing / "a.json").write_text('{"id": 1}\n')
+    lab.file("a.py", f"""
+        import dlt
+        @dlt.table
+        def bronze():
+            files = spark.readStream.format("cloudFiles").option("cloudFiles.maxFilesPerTrigger", 1)
+            return files.option("cloudFiles.format", "json").load("{landing}")
+    """)  # fmt: skip
+    lab.done()
+    (landing / "b.json").write_text('{"id": 2, "name": "Ann"}\n')
+    (landing / "c.json").write_text('{"id": 3, "age": 4}\n')
+    lab.done()
+    assert lab.rows("bronze", "id, name, age") == [("1", None, None), ("2", "Ann", None), ("3", None, "4")]
+
+
 FLAKY = """
 import dlt
 from pathlib import Path

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from lakeward import patching
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.file_source import FileSource
+from lakeward.autoloader.json_column import JsonColumn, schema_location_key
 from lakeward.autoloader.options.option_table import OPTIONS, Option, find_option
 from lakeward.autoloader.options.option_values import READABLE_FORMATS
 from lakeward.autoloader.state import SkippedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from lakeward.errors import CloudFilesError
 
@@ -24,6 +26,7 @@ __all__ = [
     "READABLE_FORMATS",
     "FileSource",
     "FileStatus",
+    "JsonColumn",
     "Option",
     "SkippedFiles",
     "batch_condition",
@@ -31,6 +34,8 @@ __all__ = [
     "find_cloud_files_error",
     "find_option",
     "install",
+    "merge_new_fields",
+    "schema_location_key",
 ]
 
 
@@ -65,6 +70,13 @@ def find_cloud_files_error(error: BaseException) -> CloudFilesError | None:
     from lakeward.autoloader.error_translation import find_cloud_files_error as find
 
     return find(error)
+
+
+def merge_new_fields(stored: StructType, other: StructType) -> StructType:
+    """Append the new columns and nested fields of `other`; stored ones keep position and type."""
+    from lakeward.autoloader.conversion.type_merging import merge_new_fields as merge
+
+    return merge(stored, other, widen=False)
 
 
 def batch_condition(condition: str) -> str:

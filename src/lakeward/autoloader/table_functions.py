@@ -29,6 +29,13 @@ def register_table_functions() -> None:
     ):
         register_function(name, _as_handler(function))
     register_function("rescued_files", _rescued_files)
+    register_function("from_json", _without_inference)
+
+
+def _without_inference(spark: SparkSession, **_: Any) -> dict[str, Any]:
+    """Return no parser: outside of pipelines `from_json` needs a schema."""
+    del spark
+    return {}
 
 
 def _rescued_files(spark: SparkSession, **source: Any) -> Any:

@@ -46,14 +46,14 @@ def schema_inference_hint(text: str) -> str | None:
     """Return what to do where `from_json` was to infer its schema; None for other errors.
 
     >>> schema_inference_hint('[INVALID_SCHEMA.NON_STRING_LITERAL] The input schema "NULL" is …')[:26]
-    'Pipelines of Databricks in'
+    'Only flows of pipelines in'
     >>> schema_inference_hint('[INVALID_SCHEMA.NON_STRING_LITERAL] The input schema "a" is …')
     """
     if "INVALID_SCHEMA.NON_STRING_LITERAL" not in text or 'schema "NULL"' not in text:
         return None
     return (
-        "Pipelines of Databricks infer the schema of from_json(…, NULL, map('schemaLocationKey', …)); "
-        "lakeward does not: give the schema, or read JSON files with Auto Loader, which infers it."
+        "Only flows of pipelines infer the schema of from_json(…, NULL, map('schemaLocationKey', …)): "
+        "give the schema, or read JSON files with Auto Loader, which infers it."
     )
 
 

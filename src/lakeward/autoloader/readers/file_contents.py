@@ -126,7 +126,7 @@ class MalformedRecordPolicy:
         shown = " ".join(text[:200].decode("utf-8", "replace").split())
         raise CloudFilesError(
             "MALFORMED_RECORD_IN_PARSING",
-            f"A malformed record in {FileNames.encode(status.key)}: {reason}: {shown}",
+            f"A malformed record in {FileNames.encode(status.key) or 'a JSON text'}: {reason}: {shown}",
             next_step="Repair the file, or set mode=PERMISSIVE to keep malformed records in a column.",
         )
 

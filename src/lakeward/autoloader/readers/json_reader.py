@@ -8,7 +8,7 @@ differently: `NaN`, several records in a line, records across lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,17 @@ class JsonReader:
                     yield self._flush()
         if self._rows:
             yield self._flush()
+
+    def read_values(self, status: FileStatus, texts: Sequence[bytes]) -> pa.RecordBatch:
+        """Return a row for each text, which is one object or malformed; `status` is for messages."""
+        for text in texts:
+            before = len(self._rows)
+            self._add_slowly(status, text)
+            if len(self._rows) == before:
+                # Comments without a value.
+                self._rows.append(self._type())
+            self._spans.append((status, 1, text))
+        return self._flush()
 
     def _add(self, status: FileStatus, data: bytes) -> None:
         before = len(self._rows)

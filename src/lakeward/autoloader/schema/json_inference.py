@@ -176,9 +176,12 @@ class JsonInference:
 
     def schema(self) -> StructType:
         """Return columns in alphabetical order (AL-2.2.10)."""
-        types = self._columns
-        columns = [(name, to_table_type(types[name], drop_null=self._drop_null)) for name in sorted(types)]
-        return StructType([StructField(name, dtype) for name, dtype in columns if dtype is not None])
+        schema = to_table_type(self.types(), drop_null=self._drop_null)
+        return schema if isinstance(schema, StructType) else StructType()
+
+    def types(self) -> StructType:
+        """Return the columns with NULL as the type of those without a value, to merge with others."""
+        return StructType([StructField(name, self._columns[name]) for name in sorted(self._columns)])
 
     def _type(self, value: Any) -> DataType:
         if value is None:

@@ -284,14 +284,14 @@ def _reject_duplicate_columns(options: Options, data: StructType, partitions: St
 
 def apply_hints_option(options: Options, version: SchemaVersion) -> SchemaVersion:
     """Apply `schemaHints` to data and partition columns."""
-    from pyspark.sql.types import StructType, _parse_datatype_string
+    from pyspark.sql.types import StructType
 
     from lakeward.autoloader.options.schema_hints import apply_hints, parse_hints
 
     text = options.text("cloudFiles.schemaHints")
     if not text:
         return version
-    hints = parse_hints(text, lambda t: _parse_datatype_string(f"struct<x: {t}>")["x"].dataType)  # type: ignore[index]
+    hints = parse_hints(text, parse_hint_type)
     data, partitions = version
     own = {path[0]: dtype for path, dtype in hints if len(path) == 1}
     typed = [(f.name, own.get(f.name, f.dataType)) for f in partitions.fields]
@@ -300,6 +300,15 @@ def apply_hints_option(options: Options, version: SchemaVersion) -> SchemaVersio
     for name, dtype in typed:
         kept = kept.add(name, dtype)
     return apply_hints(data, rest), kept
+
+
+def parse_hint_type(text: str) -> DataType:
+    """Parse the type of a hint."""
+    from pyspark.sql.types import _parse_datatype_string
+
+    parsed = _parse_datatype_string(f"struct<x: {text}>")
+    assert isinstance(parsed, StructType)
+    return parsed["x"].dataType
 
 
 def _store_version(store: SchemaStore, version: SchemaVersion, *, first: bool) -> SchemaVersion:

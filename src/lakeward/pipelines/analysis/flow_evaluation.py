@@ -9,11 +9,13 @@ import functools
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from lakeward.autoloader import JsonColumn, schema_location_key
 from lakeward.errors import PipelineError
 from lakeward.patching import Order, PatchSpec, applied
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
@@ -21,6 +23,7 @@ from lakeward.pipelines.graph.elements import (
     Dataset,
     DefaultSchema,
     Flow,
+    Key,
     has_live_catalog,
     split_name,
     without_live,
@@ -35,8 +38,8 @@ from lakeward.pipelines.graph.session_scope import (
 )
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
-from lakeward.spark_internals import java_thread_id
-from lakeward.sql import Edit, Token, apply_edits, tokenize, unquote_token
+from lakeward.spark_internals import java_function, java_thread_id
+from lakeward.sql import Edit, Token, apply_edits, register_function, tokenize, unquote_token
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -65,6 +68,8 @@ class EvaluatedFlow:
     """A flow's query before its own expectations, its inputs, and the observed expectations of views.
 
     `inputs` are all datasets that it needs, `direct_inputs` those that its own text names (lineage).
+    `unknown_json` are its columns of `from_json` whose schema is not inferred yet; `infers_json` is True for
+    a query that only infers it.
     """
 
     flow: Flow
@@ -73,6 +78,8 @@ class EvaluatedFlow:
     direct_inputs: dict[tuple[str, ...], Dataset] = field(default_factory=dict)
     observed: list[ObservedExpectations] = field(default_factory=list)
     reader_count: int = 0
+    infers_json: bool = False
+    unknown_json: list[JsonColumn] = field(default_factory=list)
 
 
 @dataclass
@@ -98,7 +105,7 @@ class FlowEvaluator:
         spark: SparkSession,
         graph: DataflowGraph,
         ready: Callable[[Dataset], None],
-        schema_location: Callable[[Flow, int], str],
+        schema_location: Callable[[Flow, int | str], str],
     ) -> None:
         self.spark = spark
         self.graph = graph
@@ -107,14 +114,18 @@ class FlowEvaluator:
         self._threads = _Threads()
         self._of_java_threads: dict[int, _Evaluation] = {}
         self.temp_views: set[str] = set()
+        self.failed_inputs: Collection[Key] = ()
 
     @property
     def _state(self) -> _Evaluation:
         return self._threads.evaluation
 
-    def evaluate(self, flow: Flow) -> EvaluatedFlow:
-        """Call a flow's function. Its errors propagate; PipelineError if it returns no DataFrame."""
-        evaluated = EvaluatedFlow(flow)
+    def evaluate(self, flow: Flow, *, infers_json: bool = False) -> EvaluatedFlow:
+        """Call a flow's function. Its errors propagate; PipelineError if it returns no DataFrame.
+
+        `failed_inputs` are the datasets that the last function has read which raised an error.
+        """
+        evaluated = EvaluatedFlow(flow, infers_json=infers_json)
         self._of_java_threads[java_thread_id(self.spark)] = self._state
         self._state.flows.append(evaluated)
         views, self._state.views = self._state.views, []
@@ -122,6 +133,9 @@ class FlowEvaluator:
             for name in flow.depends_on:
                 self.read(name, stream=False, strict=True)
             evaluated.query = self._call(flow)
+        except Exception:
+            self.failed_inputs = evaluated.inputs.keys()
+            raise
         finally:
             self._state.flows.pop()
             self._state.views = views
@@ -176,16 +190,31 @@ class FlowEvaluator:
         )
 
     def schema_location(self) -> str | None:
-        flows = self._state.flows
-        if not flows:
-            # Spark resolves `read_files` of SQL text by a call to Python, which is another thread here. The
-            # thread that evaluates the flow waits for the same thread of the JVM.
-            flows = self._of_java_threads.get(java_thread_id(self.spark), _Evaluation()).flows
-        if not flows:
+        consumer = self._consumer()
+        if consumer is None:
             return None
-        consumer = flows[-1]
         consumer.reader_count += 1
         return self._schema_place(consumer.flow, consumer.reader_count - 1)
+
+    def json_column(self, key: str, options: Mapping[str, str]) -> JsonColumn | None:
+        consumer = self._consumer()
+        if consumer is None:
+            return None
+        location = self._schema_place(consumer.flow, f"json {quote(key, safe=' ')}")
+        time_zone = str(self.spark.conf.get("spark.sql.session.timeZone"))
+        column = JsonColumn.of(location, options, time_zone, only_infers=consumer.infers_json)
+        if not column.is_inferred:
+            consumer.unknown_json.append(column)
+        return column
+
+    def _consumer(self) -> EvaluatedFlow | None:
+        """Return the flow that is being evaluated."""
+        flows = self._state.flows
+        if not flows:
+            # Spark resolves functions of SQL text by a call to Python, which is another thread here. The
+            # thread that evaluates the flow waits for the same thread of the JVM.
+            flows = self._of_java_threads.get(java_thread_id(self.spark), _Evaluation()).flows
+        return flows[-1] if flows else None
 
     def drop_views(self) -> None:
         """Drop the temporary views created for SQL text."""
@@ -322,8 +351,17 @@ _REASON = "pipelines resolve their own datasets first"
 @contextmanager
 def intercept_reads(reader: DatasetReader) -> Iterator[None]:
     """Let Spark's readers resolve every name with `reader` until the block ends."""
-    with use_reader(reader), applied(PATCHES):
+    with use_reader(reader), applied(PATCHES), register_function("from_json", _json_parser):
         yield
+
+
+def _json_parser(spark: SparkSession, *, positional: list[Any], named: Mapping[str, Any]) -> Any:
+    """Return the parser of a `from_json` call without a schema; nothing if the call infers none."""
+    del spark, named
+    reader, options = active_reader(), positional[0] if isinstance(positional[0], dict) else {}
+    key = schema_location_key(options)
+    column = reader.json_column(key, options) if reader is not None and key else None
+    return {} if column is None else java_function(column.parser())
 
 
 def _table_method(method: Callable[..., Any], *, stream: bool) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.autoloader import merge_new_fields
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import (
     EvaluatedFlow,
@@ -21,7 +22,6 @@ from lakeward.pipelines.analysis.flow_evaluation import (
 from lakeward.pipelines.analysis.schema_enforcement import (
     align_to_schema,
     declared_schema,
-    merge_schemas,
     nullable_schema,
 )
 from lakeward.pipelines.analysis.validation import (
@@ -52,12 +52,16 @@ from lakeward.pipelines.graph.query_plans import (
     require_output_mode,
 )
 from lakeward.pipelines.storage.delta_tables import load_table, load_table_at
+from lakeward.session import condition_of
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakeward.session import SchemaOnlyTables
+
+
+_UNKNOWN_FIELD = ("FIELD_NOT_FOUND", "UNRESOLVED_COLUMN", "UNRESOLVED_FIELD")
 
 
 @dataclass(kw_only=True)
@@ -69,7 +73,7 @@ class GraphResolver:
         graph: The collected graph.
         planning: Receives the schemas of resolved tables.
         owner: Name of the pipeline.
-        schema_location: Schema location of the n-th Auto Loader stream of a flow.
+        schema_location: Schema location of a reader of a flow (`SchemaLocations`).
         bind: Returns the flow to evaluate in place of a declared one.
         resets: Tables that will be truncated: their stored columns are ignored.
         folders: Folders of the user's files, for error locations.
@@ -80,13 +84,15 @@ class GraphResolver:
     graph: DataflowGraph
     planning: SchemaOnlyTables
     owner: str
-    schema_location: Callable[[Flow, int], str]
+    schema_location: Callable[[Flow, int | str], str]
     bind: Callable[[Flow], Flow]
     resets: frozenset[Key]
     folders: tuple[Path, ...]
     resolved_graph: ResolvedGraph = field(init=False, default_factory=ResolvedGraph)
     evaluator: FlowEvaluator = field(init=False)
     _open: list[Dataset] = field(init=False, default_factory=list)
+    # Datasets whose fields of JSON texts are not known yet, and their readers.
+    _unknown_json: set[Key] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self.evaluator = FlowEvaluator(self.spark, self.graph, self.plan, self.schema_location)
@@ -146,6 +152,7 @@ class GraphResolver:
             try:
                 evaluated.append(with_target_columns(self.evaluator.evaluate(self.bind(flow))))
             except Exception as error:  # noqa: BLE001  # a user's function may raise anything
+                self._require_known_json(error)
                 errors.append(self._explain_error(error, dataset))
         if errors:
             return None, errors
@@ -156,6 +163,18 @@ class GraphResolver:
             return self._fit_schema(dataset, kind, evaluated, errors), errors
         except Exception as error:  # noqa: BLE001  # a user's function may raise anything
             return None, [*errors, self._explain_error(error, dataset)]
+
+    def _require_known_json(self, error: Exception) -> None:
+        """Raise InputNotReady for a field of JSON texts that `from_json` infers when it runs first.
+
+        The analysis of such queries is skipped until then.
+        Source: https://docs.databricks.com/aws/en/ldp/from-json-schema-evolution
+        """
+        inputs = self._unknown_json.intersection(self.evaluator.failed_inputs)
+        if inputs and (condition_of(error) or "").startswith(_UNKNOWN_FIELD):
+            dataset = self.graph.find(min(inputs))
+            assert dataset is not None
+            raise InputNotReady(dataset)
 
     def _fit_schema(
         self, dataset: Dataset, kind: DatasetKind, evaluated: list[EvaluatedFlow], errors: list[PipelineError]
@@ -185,7 +204,7 @@ class GraphResolver:
             if kind == "sink":
                 require_output_mode(each.query, each.flow.mode)
             found = nullable_schema(each.query.schema)
-            schema = found if schema is None else merge_schemas(schema, found)
+            schema = found if schema is None else merge_new_fields(schema, found)
         errors += validate_complete_mode(dataset, whole)
         if dataset.is_table:
             stored, path = load_table(self.spark, dataset.key), dataset.options.path
@@ -193,7 +212,7 @@ class GraphResolver:
                 errors += validate_location(dataset, load_table_at(self.spark, path), self.owner)
             errors += validate_stored_table(dataset, stored, self.owner)
             if stored is not None and kind == "streaming_table" and dataset.key not in self.resets:
-                schema = merge_schemas(stored.schema, schema)
+                schema = merge_new_fields(stored.schema, schema)
         needs = {key for each in evaluated for key in each.inputs}
         if kind == "streaming_table":
             upstream = [done for key, done in self.resolved_graph.datasets.items() if key in needs]
@@ -204,8 +223,11 @@ class GraphResolver:
         }
         explained = {each.flow.name: plan_text(each.query) for each in evaluated}
         lineage = {each.flow.name: column_lineage(each.query) for each in evaluated}
+        unknown = any(each.unknown_json for each in evaluated)
+        if unknown or not self._unknown_json.isdisjoint(needs):
+            self._unknown_json.add(dataset.key)
         return ResolvedDataset(
-            dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained, lineage
+            dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained, lineage, unknown
         )
 
     def _explain_error(self, error: Exception, dataset: Dataset) -> PipelineError:

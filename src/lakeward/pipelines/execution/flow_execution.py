@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow, FlowEvaluator
@@ -23,7 +24,12 @@ from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, ViewUpdate
 from lakeward.pipelines.incremental.view_plan import frame_of
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import WriteMetrics
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_in_background, run_in_pool
+from lakeward.pipelines.storage.streaming_query_task import (
+    QueryTask,
+    run_foreach_batch,
+    run_in_background,
+    run_in_pool,
+)
 from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
 from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.pipelines.writers.materialized_view import refresh_materialized_view
@@ -34,7 +40,7 @@ from lakeward.session import condition_of, is_disk_full
 from lakeward.spark_internals import analyzed_plan
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 T = TypeVar("T")
 _MAX_RETRIES_KEY = "pipelines.maxflowretryattempts"
@@ -108,7 +114,7 @@ class ExecutionContext:
         spark: The session of the update.
         checkpoints: Checkpoints of the pipeline.
         metrics: Row counts of writes.
-        schema_location: Schema location of the n-th Auto Loader stream of a flow.
+        schema_location: Schema location of a reader of a flow (`SchemaLocations`).
         owner: Name of the pipeline, stored in its tables.
         update_id: Identifier of the update.
         code: Hash of the user's code.
@@ -124,7 +130,7 @@ class ExecutionContext:
     spark: SparkSession
     checkpoints: Checkpoints
     metrics: WriteMetrics
-    schema_location: Callable[[Flow, int], str]
+    schema_location: Callable[[Flow, int | str], str]
     owner: str
     update_id: str
     code: str
@@ -163,6 +169,29 @@ class FlowExecution:
             on_query=partial(self.on_query, resolved.dataset, flow.name),
         )
         return run_in_pool(context.spark.sparkContext, flow.name, self._write(run, full_refresh=full_refresh))
+
+    def infer_json(self, flow: Flow) -> QueryTask[None]:
+        """Run a flow without its target until a batch has stored the schemas of `from_json`.
+
+        Raises UnknownFieldException then. A flow without texts ends without them.
+        """
+        evaluated = self.evaluator.evaluate(flow, infers_json=True)
+
+        def infer(rows: DataFrame, _: int = 0) -> None:
+            rows.write.format("noop").mode("overwrite").save()
+            for column in evaluated.unknown_json:
+                column.require_unknown()
+
+        if not evaluated.unknown_json:
+            return
+        if not evaluated.query.isStreaming:
+            infer(evaluated.query)
+            return
+        with TemporaryDirectory(dir=self.context.checkpoints.storage) as checkpoint:
+            name = f"{flow.name}/from_json"
+            yield from run_foreach_batch(
+                evaluated.query, infer, Path(checkpoint), name=name, on_query=lambda _: None
+            )
 
     def _write(self, run: FlowRun, *, full_refresh: bool) -> QueryTask[FlowResult]:
         """Evaluate the flow, and call the writer of its type."""

@@ -5,8 +5,9 @@ Datasets run concurrently in one thread: while one awaits its query, others run.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady, intercept_reads
@@ -45,6 +46,7 @@ from lakeward.session import condition_of, count_interrupts, keep_interrupts
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+T = TypeVar("T")
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
 _UNSUCCESSFUL = ("FAILED", "SKIPPED")
 
@@ -217,16 +219,16 @@ class GraphExecution:
         started = self.context.clock()
         self.reporter.emit(Progress(dataset.name, resolved.kind, "RUNNING"))
         flow_results: list[FlowResult] = []
-        errors = self._prepare(resolved) if resolved.kind in ("streaming_table", "sink") else []
+        errors = (yield from self._infer_json(resolved)) if resolved.has_unknown_json else []
+        if not errors and resolved.kind in ("streaming_table", "sink"):
+            errors = self._prepare(resolved)
         for flow in dataset.flows if not errors else ():
             self.reporter.flow_state(dataset, flow.name, "RUNNING")
             try:
                 with keep_interrupts(self._interrupts):
                     flow_result = yield from self._run_flow(resolved, flow)
             except Exception as error:  # noqa: BLE001  # a failure of one flow does not end the others
-                self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
-                errors.append(self._error_text(error, dataset))
-                self.reporter.flow_state(dataset, flow.name, "FAILED", error=errors[-1])
+                errors.append(self._failed(dataset, flow, error))
                 continue
             flow_results.append(flow_result)
             self._streams.complete(dataset, flow.name, flow_result.progress)
@@ -240,6 +242,27 @@ class GraphExecution:
         notes = " ".join(each.note for each in flow_results if each.note)
         result = completed_result(resolved, flow_results, seconds)
         self._end(resolved, result, "unchanged" if is_unchanged else notes)
+
+    def _failed(self, dataset: Dataset, flow: Flow, error: Exception) -> str:
+        """Report the failure of a flow; return its text."""
+        self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
+        text = self._error_text(error, dataset)
+        self.reporter.flow_state(dataset, flow.name, "FAILED", error=text)
+        return text
+
+    def _infer_json(self, resolved: ResolvedDataset) -> QueryTask[list[str]]:
+        """Infer the schemas of `from_json` before the table gets its columns; return the errors."""
+        dataset = resolved.dataset
+        errors: list[str] = []
+        for flow in dataset.flows if all(flow.snapshot_source is None for flow in dataset.flows) else ():
+            try:
+                with keep_interrupts(self._interrupts):
+                    yield from self._when_ready(
+                        resolved, flow, partial(self._flow_execution.infer_json, flow)
+                    )
+            except Exception as error:  # noqa: BLE001  # a failure of one flow does not end the others
+                errors.append(self._failed(dataset, flow, error))
+        return errors
 
     def _prepare(self, resolved: ResolvedDataset) -> list[str]:
         """Create, reset or update the table, or reset the checkpoints of the sink; return the errors."""
@@ -264,9 +287,14 @@ class GraphExecution:
         return []
 
     def _run_flow(self, resolved: ResolvedDataset, flow: Flow) -> QueryTask[FlowResult]:
-        """Run a flow; when it reads a dataset that is not done, suspend it and evaluate it again."""
+        return self._when_ready(resolved, flow, lambda: self._run_with_retries(resolved, flow))
+
+    def _when_ready(
+        self, resolved: ResolvedDataset, flow: Flow, make: Callable[[], QueryTask[T]]
+    ) -> QueryTask[T]:
+        """Run the task of a flow; if it reads a dataset that is not done, suspend it and make it again."""
         while True:
-            task = self._run_with_retries(resolved, flow)
+            task = make()
             try:
                 # Settings of a flow hold for the whole session: nothing else runs meanwhile.
                 if flow.spark_conf:

@@ -103,13 +103,15 @@ def run(
 
 
 def run_update(context: PipelineUpdateContext) -> Update:
-    """Run one update, and a second one after new columns were found. Paths follow the rule in force."""
+    """Run an update, and again while it ends with new columns. Paths follow the rule in force."""
     execution = PipelineExecution(context)
     update = execution.run()
-    if not execution.restarts:
-        return update
-    second = PipelineExecution(context.after_schema_change()).run()
-    return replace(second, seconds=update.seconds + second.seconds)
+    while execution.restarts:
+        # New columns that a restart does not add would be found again.
+        execution = PipelineExecution(context.after_schema_change(), known=update.error)
+        following = execution.run()
+        update = replace(following, seconds=update.seconds + following.seconds)
+    return update
 
 
 def _context(
@@ -148,12 +150,12 @@ class PipelineExecution:
     failures and interrupts report what was reached.
     """
 
-    def __init__(self, context: PipelineUpdateContext) -> None:
+    def __init__(self, context: PipelineUpdateContext, *, known: str | None = None) -> None:
         self.context, self.options, self.spark = context, context.options, context.spark
         self.name, self.update_id = context.options.name, str(uuid.uuid4())
         self.results: dict[Key, DatasetResult] = {}
         self.checkpoints = Checkpoints(context.storage)
-        self._schema_changed = False
+        self._schema_changed, self._known = False, known
         self.reporter = ProgressReporter(self._event_log(), context.options.on_event)
 
     def run(self) -> Update:
@@ -165,7 +167,7 @@ class PipelineExecution:
     @property
     def restarts(self) -> bool:
         """Return whether the update failed on new columns, which the next update includes (SDP-4.13)."""
-        return self._schema_changed and self.context.cause != "SCHEMA_CHANGE"
+        return self._schema_changed
 
     def _run_locked(self) -> tuple[UpdateState, str | None]:
         with ExitStack() as scope:
@@ -199,6 +201,8 @@ class PipelineExecution:
         resolved_graph = self._analyze(graph, selection, locations)
         if self.options.only_selected:
             graph = self._reduced(graph, replace(graph, datasets=(*graph.only(resolved_graph.datasets),)))
+        elif resolved_graph.blocked:
+            graph = replace(graph, datasets=(*graph.only(resolved_graph.datasets),))
         if not self.options.dry_run:
             self._reset(resolved_graph, selection)
             self._execute(graph, resolved_graph, selection, locations)
@@ -330,8 +334,9 @@ class PipelineExecution:
                 execution.run()
             self.reporter.operators_measured(execution.slowest_operators())
         if execution.has_failed:
-            self._schema_changed = execution.schema_changed
-            raise UpdateFailedError("\n".join(execution.errors))
+            error = "\n".join(execution.errors)
+            self._schema_changed = execution.schema_changed and error != self._known
+            raise UpdateFailedError(error)
         if errors := create_views(self.spark, graph, context.default_schema):
             raise UpdateFailedError("\n".join(errors))
 
@@ -360,7 +365,7 @@ class PipelineExecution:
             self.reporter.emit(Progress("", "", "FAILED", message=text))
             error = f"{error}\n{text}" if error else text
         if self.restarts:
-            text = "New columns were found in the files: the update is restarted"
+            text = "New columns were found: the update is restarted"
             self.reporter.emit(Progress("", "", "PLANNING", message=text))
             return error
         self.reporter.emit(

@@ -98,6 +98,7 @@ class ResolvedDataset:
         complete_flows: Names of flows that are written in the output mode `complete`.
         query_plans: The analyzed plan of each flow as text.
         lineage: The source columns of each column by flow.
+        has_unknown_json: Whether a flow has a column of `from_json` whose schema is not inferred yet.
     """
 
     dataset: Dataset
@@ -108,6 +109,7 @@ class ResolvedDataset:
     complete_flows: frozenset[str]
     query_plans: dict[str, str] = field(default_factory=dict)
     lineage: dict[str, dict[str, list[tuple[str, str]]]] = field(default_factory=dict)
+    has_unknown_json: bool = False
 
 
 @dataclass

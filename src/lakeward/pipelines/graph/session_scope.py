@@ -14,6 +14,8 @@ from lakeward.spark_internals import catalog_manager, java_gateway, jvm_view
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lakeward.autoloader import JsonColumn
+
 
 @contextmanager
 def pipeline_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
@@ -76,6 +78,9 @@ class DatasetReader(Protocol):
 
     def schema_location(self) -> str | None:
         """Return the schema location of the next Auto Loader stream that sets none itself."""
+
+    def json_column(self, key: str, options: Mapping[str, str]) -> JsonColumn | None:
+        """Return the column of a `from_json` call with this schemaLocationKey; None outside of a flow."""
 
     def open(self, name: str, *, stream: bool) -> DataFrame:
         """Read a table with Spark."""

@@ -151,7 +151,10 @@ _NOTHING = RefreshSelection(frozenset(), frozenset())
 
 
 class SchemaLocations:
-    """Schema locations of one update, which refreshes `selection`; `temporary` is a temporary folder."""
+    """Schema locations of one update, which refreshes `selection`; `temporary` is a temporary folder.
+
+    A flow has one for each Auto Loader stream, by its number, and for each `schemaLocationKey`.
+    """
 
     def __init__(
         self,
@@ -163,7 +166,7 @@ class SchemaLocations:
         self._storage, self._checkpoints, self._temporary = storage / "schemas", checkpoints, temporary
         self.selection = selection
 
-    def for_analysis(self, flow: Flow, reader: int) -> str:
+    def for_analysis(self, flow: Flow, reader: int | str) -> str:
         """Return the location for phase 1: a copy of the current schema, empty for a stream that restarts."""
         starts_over = (
             flow.target in self.selection.reset or (flow.target, flow.name) in self.selection.restart
@@ -177,9 +180,14 @@ class SchemaLocations:
             shutil.copytree(real, location)
         return str(location)
 
-    def for_execution(self, flow: Flow, reader: int) -> str:
+    def for_execution(self, flow: Flow, reader: int | str) -> str:
         """Return the location for phase 2: the permanent one, initialized with the schemas of phase 1."""
-        inside = _relative_location(self._checkpoints.current(flow.target, flow.name), reader)
+        # The stream of a table that is not truncated yet starts with the next checkpoint.
+        is_resetting = self._checkpoints.is_resetting(flow.target)
+        checkpoint = (self._checkpoints.next if is_resetting else self._checkpoints.current)(
+            flow.target, flow.name
+        )
+        inside = _relative_location(checkpoint, reader)
         location, tried = self._storage / inside, self._temporary / inside
         if tried.is_dir() and not location.exists():
             location.parent.mkdir(parents=True, exist_ok=True)
@@ -189,7 +197,7 @@ class SchemaLocations:
         return str(location)
 
 
-def _relative_location(checkpoint: Path, reader: int) -> Path:
+def _relative_location(checkpoint: Path, reader: int | str) -> Path:
     return Path(*checkpoint.parts[-3:]) / str(reader)
 
 

@@ -25,6 +25,8 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new SqlRules());
         all.injectFunction(new Tuple3(new FunctionIdentifier(SqlRules.EXTRACT), new ExpressionInfo("lakeward.JsonPath", SqlRules.EXTRACT),
             new SqlRules.Builder()));
+        all.injectHintResolutionRule(new InferredJson());
+        all.injectFunction(SqlFunctions.described(InferredJson.CALL, new InferredJson.Builder()));
         all.injectHintResolutionRule(new InsertTargets());
         all.injectHintResolutionRule(new MergeStars());
         all.injectHintResolutionRule(new CatalogNames());

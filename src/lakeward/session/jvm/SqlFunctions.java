@@ -112,7 +112,7 @@ public class SqlFunctions {
     }
 
     /** The answer of Python: {"rows": [[…]]}, a Dataset or a Python UDF. */
-    private static Object ask(String name, Seq arguments) {
+    static Object ask(String name, Seq arguments) {
         ObjectNode call = WarehouseLayout.JSON.createObjectNode();
         call.put("name", "function." + name);
         ObjectNode given = call.putObject("arguments");

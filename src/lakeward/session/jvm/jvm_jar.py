@@ -82,6 +82,7 @@ SOURCES = (
     "GeoTable",
     "ShownGeometries",
     "SystemFunctions",
+    "InferredJson",
     "SqlNames",
     "SqlRefusals",
     "InputFileName",

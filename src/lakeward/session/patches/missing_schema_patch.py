@@ -1,8 +1,8 @@
-"""`from_json` without a schema fails with the condition of the SQL function.
+"""`from_json` without a schema is the same call in Python as in SQL.
 
-In pipelines of Databricks, `from_json(column, None, {"schemaLocationKey": …})` infers the schema. The Java
-function of Spark does not check its argument: the call ended with a NullPointerException, where SQL's
-`from_json(column, NULL)` has a condition.
+In pipelines, `from_json(column, None, {"schemaLocationKey": …})` infers the schema, elsewhere it is refused.
+The Java function of Spark does not check its argument: the call ended with a NullPointerException, where
+SQL's `from_json(column, NULL)` has a condition.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PATCHES = (
         "pyspark.sql.functions.builtin",
         "_get_jvm_function",
         "session",
-        "from_json without a schema fails with a condition",
+        "from_json without a schema is inferred in pipelines, and fails with a condition elsewhere",
         _find,
     ),
 )
