@@ -291,3 +291,25 @@ def test_a_missing_schema_is_named_as_the_user_knows_it(
         spark.sql(statement.format(schema)).collect()
     assert raised.value.getCondition() == "SCHEMA_NOT_FOUND"
     assert "The schema `main`.`nowhere` cannot be found" in str(raised.value)
+
+
+SEVERAL_PARTS = {
+    "CREATE SCHEMA main.b.c": "`b`.`c`",
+    "CREATE DATABASE IF NOT EXISTS main.b.c COMMENT 'x'": "`b`.`c`",
+    "CREATE SCHEMA main.b.c.d WITH DBPROPERTIES ('a' = 'b')": "`b`.`c`.`d`",
+    "CREATE SCHEMA `main`.`b``b`.`c.d`": "`b``b`.`c.d`",
+    "CREATE SCHEMA IDENTIFIER('main.b.c')": "`b`.`c`",
+    "CREATE SCHEMA hive_metastore.b.c": "`b`.`c`",
+    "CREATE SCHEMA spark_catalog.b.c": "`b`.`c`",
+}
+
+
+@pytest.mark.parametrize("statement", SEVERAL_PARTS)
+def test_a_schema_is_one_part_of_its_catalog(spark: SparkSession, statement: str) -> None:
+    before = spark.sql("SHOW SCHEMAS IN main").collect()
+    with pytest.raises(AnalysisException) as raised:
+        spark.sql(statement)
+    assert raised.value.getCondition() == "REQUIRES_SINGLE_PART_NAMESPACE"
+    assert raised.value.getSqlState() == "42K05"
+    assert f"but got identifier {SEVERAL_PARTS[statement]}" in str(raised.value)
+    assert spark.sql("SHOW SCHEMAS IN main").collect() == before

@@ -317,10 +317,23 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public void createNamespace(String[] namespace, Map metadata) throws org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException {
+        if (namespace.length != 1) throw severalParts(namespace);
         WarehouseCatalog.requireName(namespace[0]);
         // Spark's error would have the name of the database.
         if (super.namespaceExists(in(namespace))) throw new org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException(namespace);
         super.createNamespace(in(namespace), metadata);
+    }
+
+    /**
+     * A schema's name has one part after its catalog; the base class has an error without a name.
+     * Source: https://docs.databricks.com/aws/en/error-messages/error-classes (REQUIRES_SINGLE_PART_NAMESPACE)
+     */
+    private RuntimeException severalParts(String[] namespace) {
+        StringBuilder quoted = new StringBuilder();
+        for (int i = 0; i < namespace.length; i++) quoted.append(i == 0 ? "`" : ".`").append(namespace[i].replace("`", "``")).append('`');
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "REQUIRES_SINGLE_PART_NAMESPACE");
+        error.putObject("parameters").put("sessionCatalog", catalog).put("identifier", quoted.toString());
+        return PythonSqlBridge.error(error);
     }
 
     public void alterNamespace(String[] namespace, NamespaceChange[] changes) throws NoSuchNamespaceException {
