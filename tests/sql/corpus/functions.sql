@@ -166,6 +166,14 @@ SELECT date_add(DATE '2024-01-01', CAST(-(id % 2) AS BIGINT)) FROM range(1, 2)
 --> ["2023-12-31"]
 SELECT array_repeat('x', id), format_number(1.5, id), repeat('x', id), substring('hello', id, 2) FROM range(2, 3)
 --> [["x", "x"], "1.50", "xx", "el"]
+SELECT element_at(ARRAY('a', 'b'), id), element_at(ARRAY('a', 'b'), -1L), try_element_at(ARRAY('a'), id) FROM range(1, 2)
+--> ["a", "b", "a"]
+SELECT element_at(MAP(1L, 'a'), id), array_insert(ARRAY(1, 2), id, 3), array_insert(ARRAY('a'), 1L, 'b') FROM range(1, 2)
+--> ["a", [3, 1, 2], ["b", "a"]]
+SELECT element_at(ARRAY('a', 'b'), 3000000000)
+--! CAST_OVERFLOW
+SELECT array_insert(ARRAY('a', 'b'), 'x', 1)
+--! DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE
 SELECT date_add(DATE '2024-01-01', 3000000000)
 --! CAST_OVERFLOW
 SELECT date_add(DATE '2024-01-01', true)

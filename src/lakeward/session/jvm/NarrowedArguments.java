@@ -1,7 +1,9 @@
 package lakeward;
 
+import org.apache.spark.sql.catalyst.expressions.ArrayInsert;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.ElementAt;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.ExpectsInputTypes;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -9,7 +11,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.AbstractDataType;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.TypeCollection;
 import scala.Function1;
@@ -48,13 +53,20 @@ public class NarrowedArguments extends SessionRule {
             boolean narrowed = false;
             for (int i = 0; i < casts.length; i++) {
                 casts[i] = (Expression) arguments.apply(i);
-                if (i >= expected.length()) continue;
-                DataType target = target((AbstractDataType) expected.apply(i), casts[i].dataType());
+                DataType target = i == 1 && isPosition(call) ? DataTypes.IntegerType
+                    : i >= expected.length() ? null : target((AbstractDataType) expected.apply(i), casts[i].dataType());
                 if (target == null) continue;
                 casts[i] = Cast$.MODULE$.apply(casts[i], target, Option.empty(), EvalMode$.MODULE$.ANSI());
                 narrowed = true;
             }
             return narrowed ? call.withNewChildren(scala.collection.immutable.ArraySeq$.MODULE$.unsafeWrapArray(casts)) : call;
+        }
+
+        /** Whether the second argument is a position in an array; such calls expect no types if it is a BIGINT. */
+        private static boolean isPosition(Expression call) {
+            if (!(call instanceof ElementAt || call instanceof ArrayInsert)) return false;
+            return ((Expression) call.children().apply(0)).dataType() instanceof ArrayType
+                && ((Expression) call.children().apply(1)).dataType() instanceof LongType;
         }
 
         /** The numeric type that is expected instead of the given one; null if the argument stays. */
