@@ -189,3 +189,41 @@ def test_a_flow_with_a_reset_checkpoint_keeps_its_table(lab: Lab) -> None:
     lab.done(reset_checkpoints=["again"])
     lab.done()
     assert lab.rows("bronze") == [(1,), (1,), (11,)]
+
+
+def test_an_error_of_a_worker_names_the_line_of_the_users_function(lab: Lab) -> None:
+    lab.seed("raw", "SELECT id FROM range(3)")
+    file = lab.file("a.py", """
+        import pandas as pd
+        from pyspark import pipelines as dp
+        from pyspark.sql import functions as F
+
+        def keep_state(key, frames, state):
+            yield pd.DataFrame({"k": [float("keep_state")]})
+
+        def raw(): return spark.readStream.table("SRC.raw")
+
+        @dp.table
+        def stateful(): return raw().groupBy("id").applyInPandasWithState(
+            keep_state, "k double", "n long", "append", "NoTimeout")
+
+        @dp.table
+        def by_udf(): return raw().select(F.udf(lambda _: float("by_udf"), "double")("id").alias("k"))
+
+        @dp.materialized_view
+        def grouped():
+            return spark.read.table("SRC.raw").groupBy("id").applyInPandas(
+                lambda frame: frame.assign(k=float("grouped")), "id long, k double")
+
+        @dp.materialized_view
+        def mapped():
+            return spark.read.table("SRC.raw").mapInPandas(
+                lambda frames: (frame.assign(k=float("mapped")) for frame in frames), "id long, k double")
+    """)  # fmt: skip
+    update = lab.run()
+    lines = file.read_text().splitlines()
+    for name, raised in {"stateful": "keep_state", **{n: n for n in ("by_udf", "grouped", "mapped")}}.items():
+        error = str(result(update, name).error)
+        line = next(number for number, text in enumerate(lines, 1) if f'float("{raised}")' in text)
+        assert f"{file}:{line}: " in error, name
+        assert f"could not convert string to float: '{raised}'" in error, name

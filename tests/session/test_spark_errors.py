@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import functions as F
 
 from lakeward.session import condition_of, message_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamWriter
 
 WHY = "is not a Parquet file"
 
@@ -53,3 +57,60 @@ def test_a_stream_that_fails_in_a_task_says_why(spark: SparkSession, tmp_path: P
         query.awaitTermination()
     assert condition_of(caught.value) == "STREAM_FAILED"
     assert "Mkdirs failed to create" in message_of(caught.value)
+
+
+def _broken_state(key: Any, frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+    yield pd.DataFrame({"k": [float("no number")]})
+
+
+def _broken_group(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(k=float("no number"))
+
+
+def _broken_frames(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    yield from (frame.assign(k=float("no number")) for frame in frames)
+
+
+_BROKEN: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "udf": lambda rows: rows.select(F.udf(lambda _: float("no number"), "double")("value").alias("k")),
+    "mapInPandas": lambda rows: rows.mapInPandas(_broken_frames, "value long, k double"),
+    "applyInPandas": lambda rows: rows.groupBy("value").applyInPandas(_broken_group, "value long, k double"),
+    "applyInPandasWithState": lambda rows: rows.groupBy("value").applyInPandasWithState(
+        _broken_state, "k double", "n long", "append", "NoTimeout"
+    ),
+}
+_SINKS: dict[str, Callable[[DataStreamWriter, Path], DataStreamWriter]] = {
+    "delta": lambda writer, out: writer.format("delta").option("path", str(out)),
+    "foreachBatch": lambda writer, out: writer.foreachBatch(
+        lambda rows, _: rows.write.format("delta").save(str(out))
+    ),
+}
+
+
+@pytest.mark.parametrize("sink", _SINKS)
+@pytest.mark.parametrize("broken", [name for name in _BROKEN if name != "applyInPandas"])
+def test_a_stream_whose_function_fails_says_what_it_raised(
+    spark: SparkSession, tmp_path: Path, broken: str, sink: str
+) -> None:
+    spark.range(1).selectExpr("id AS value").write.json(str(tmp_path / "in"))
+    rows = _BROKEN[broken](spark.readStream.schema("value long").json(str(tmp_path / "in")))
+    writer = rows.writeStream.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True)
+    query = _SINKS[sink](writer, tmp_path / "out").start()
+    with pytest.raises(StreamingQueryException) as caught:
+        query.awaitTermination()
+    assert condition_of(caught.value) == "STREAM_FAILED"
+    message = message_of(caught.value)
+    assert "ValueError: could not convert string to float: 'no number'" in message
+    assert (
+        f'File "{__file__}", line ' in message.partition("An exception was thrown from the Python worker")[2]
+    )
+
+
+@pytest.mark.parametrize("broken", [name for name in _BROKEN if name != "applyInPandasWithState"])
+def test_a_write_whose_function_fails_says_what_it_raised(
+    spark: SparkSession, tmp_path: Path, broken: str
+) -> None:
+    rows = _BROKEN[broken](spark.range(1).selectExpr("id AS value"))
+    with pytest.raises((Py4JJavaError, PySparkException)) as caught:
+        rows.write.format("delta").save(str(tmp_path / "out"))
+    assert "ValueError: could not convert string to float: 'no number'" in message_of(caught.value)

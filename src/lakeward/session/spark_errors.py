@@ -10,7 +10,12 @@ from lakeward.session.daemon import is_lost, jvm_lost
 _STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver stacktrace:|=== )")
 _PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
-_CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
+# The cause from a Python worker is a traceback of many lines.
+_TRACEBACK = "Traceback (most recent call last):"
+_CAUSE = re.compile(
+    rf"^\s*Caused by: (.+(?:(?<={re.escape(_TRACEBACK)})(?:\n(?!\s*at [\w$.]+|Caused by: ).*)+)?)$",
+    re.MULTILINE,
+)
 CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 # Statements of a file are padded with empty lines, so that Spark reports lines of the file.
 _BLANK = re.compile(r"(== SQL[^\n]*\n)(?:[ \t]*\n)+")
@@ -28,6 +33,9 @@ def condense_error(text: str) -> str:
     'a Cause: b'
     >>> condense_error("[X] near 'c'\\n== SQL ==\\n\\n  \\nselect c")
     "[X] near 'c'\\n== SQL ==\\nselect c"
+    >>> worker = "Caused by: x.AnError: Traceback (most recent call last):\\n  File 'f.py'\\nValueError: b"
+    >>> condense_error(f"x.AnError: a\\n\\tat x.y(Z.java:1)\\n{worker}\\n\\tat x.y(Z.java:2)")[-13:]
+    'ValueError: b'
     """
     causes = [_EXCEPTION_NAME.sub("", cause) for cause in _CAUSE.findall(text)]
     text = _STACK.split(text.strip(), maxsplit=1)[0]
@@ -63,11 +71,14 @@ def _cause_texts(java: Any) -> list[str]:
 
 
 def _main_line(message: str) -> str:
-    """Return the first line; for a Python traceback the last one."""
-    lines = [line for line in condense_error(message).splitlines() if line.strip()]
+    """Return the first line; for a Python traceback the last one, for that of a Python worker all lines."""
+    text = condense_error(message)
+    if "[PYTHON_EXCEPTION]" in text:
+        return text
+    lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
-    return lines[-1] if "Traceback (most recent call last)" in message else lines[0]
+    return lines[-1] if _TRACEBACK in message else lines[0]
 
 
 def condition_of(error: BaseException) -> str | None:

@@ -15,13 +15,15 @@ from lakeward.session import is_disk_full, message_of
 from lakeward.user_code import is_user_file
 
 _LOCATION = re.compile(r"(.*?):(\d+)(?::\d+)?")
+# A frame in the text of an error: the traceback of a Python worker.
+_FRAME = re.compile(r'^ *File "(.+)", line (\d+), in ', re.MULTILINE)
 
 
 def with_source_location(error: BaseException, *, what: str, folders: tuple[Path, ...]) -> PipelineError:
     """Return an error with the location in the user's files for `error`, raised while `what` was processed.
 
-    The location is the innermost frame in a file below `folders`; frames of lakeward, PySpark and the
-    standard library are never shown.
+    The location is the innermost frame in a file below `folders`, of the error itself or of the Python worker
+    that it quotes; frames of lakeward, PySpark and the standard library are never shown.
     """
     if isinstance(error, PipelineError) and str(error).startswith("[") and ":" in error.message[:200]:
         where = _user_location(error, folders)
@@ -57,12 +59,10 @@ def _user_location(error: BaseException, folders: tuple[Path, ...]) -> str | Non
     location = getattr(error, "user_location", None)
     if location is not None:
         return str(location)
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if folders and is_user_file(frame.filename, folders)
-    ]
-    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    frames = [*_FRAME.findall(message_of(error)), *frames]
+    own = [f"{file}:{line}" for file, line in frames if folders and is_user_file(file, folders)]
+    return own[-1] if own else None
 
 
 def _source_line(where: str | None) -> str:
