@@ -16,7 +16,7 @@ from lakeward.user_code import is_user_file
 
 _LOCATION = re.compile(r"(.*?):(\d+)(?::\d+)?")
 # A frame in the text of an error: the traceback of a Python worker.
-_FRAME = re.compile(r'^ *File "(.+)", line (\d+), in ', re.MULTILINE)
+_FRAME = re.compile(r'^ *File "(/.+)", line (\d+), in ', re.MULTILINE)
 
 
 def with_source_location(error: BaseException, *, what: str, folders: tuple[Path, ...]) -> PipelineError:
@@ -61,8 +61,13 @@ def _user_location(error: BaseException, folders: tuple[Path, ...]) -> str | Non
         return str(location)
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     frames = [*_FRAME.findall(message_of(error)), *frames]
-    own = [f"{file}:{line}" for file, line in frames if folders and is_user_file(file, folders)]
-    return own[-1] if own else None
+    # Frames of compiled packages have paths that are not absolute: pyarrow/error.pxi.
+    own = [
+        frame
+        for frame in frames
+        if folders and Path(frame[0]).is_absolute() and is_user_file(frame[0], folders)
+    ]
+    return ":".join(map(str, own[-1])) if own else None
 
 
 def _source_line(where: str | None) -> str:
