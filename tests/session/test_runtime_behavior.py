@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import lit, udf, udtf
+from pyspark.sql.functions import lit, pandas_udf, udf, udtf
 from pyspark.sql.types import DoubleType, IntegerType, StringType
 
 from lakeward.session import PROFILES, get_profile
@@ -97,6 +97,31 @@ def test_before_4_2_values_of_another_type_become_null(as_on: SparkSession) -> N
 @pytest.mark.parametrize("as_on", NEWEST, indirect=True)
 def test_since_4_2_values_of_another_type_are_cast(as_on: SparkSession) -> None:
     assert results(as_on) == [1, 7, 3.0, "{'a': 1}", "5"]
+
+
+def cut_rows(session: SparkSession, kind: str) -> list[Any]:
+    """Return the value 1.7 of a function of pandas that declares BIGINT."""
+    rows = session.range(1)
+    if kind == "pandas_udf":
+        cut = rows.select(pandas_udf(lambda ids: ids + 1.7, "bigint")("id").alias("n"))
+    elif kind == "mapInPandas":
+        cut = rows.mapInPandas(lambda frames: (frame.assign(n=1.7)[["n"]] for frame in frames), "n bigint")
+    else:
+        cut = rows.groupBy("id").applyInPandas(lambda frame: frame.assign(n=1.7)[["n"]], "n bigint")
+    return [row["n"] for row in cut.collect()]
+
+
+@pytest.mark.parametrize("kind", ["pandas_udf", "mapInPandas", "applyInPandas"])
+@pytest.mark.parametrize("as_on", [*SPARK_3, "17.3"], indirect=True)
+def test_before_4_1_functions_of_pandas_cut_fractions(as_on: SparkSession, kind: str) -> None:
+    assert cut_rows(as_on, kind) == [1]
+
+
+@pytest.mark.parametrize("kind", ["pandas_udf", "mapInPandas", "applyInPandas"])
+@pytest.mark.parametrize("as_on", ["18.3", *NEWEST], indirect=True)
+def test_since_4_1_functions_of_pandas_refuse_fractions(as_on: SparkSession, kind: str) -> None:
+    with pytest.raises(PySparkException, match="truncated converting to int64"):
+        cut_rows(as_on, kind)
 
 
 @pytest.mark.parametrize("as_on", [*BEFORE_4_2, *NEWEST], indirect=True)

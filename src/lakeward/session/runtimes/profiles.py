@@ -22,8 +22,9 @@ _SPARK_4_SINCE = 17
 # Since Spark 4.2, results of Python functions go through Arrow, which casts values that are not of the
 # declared type. Before, they became NULL, and in a column of strings the text that Java has for the object.
 _ARROW_FUNCTIONS_SINCE = 19
-# Since Spark 4.1, a foreachBatch that does not read all rows of a stateful stream fails.
-_STATE_CHECKED_SINCE = 18
+# Since Spark 4.1, a foreachBatch that does not read all rows of a stateful stream fails, and so does a
+# function of pandas whose values do not fit the declared type without loss; before, they were cut: 1.7 to 1.
+_STATE_CHECKED_SINCE = _SAFE_ARROW_SINCE = 18
 _SPARK_3 = {
     "spark.sql.legacy.timeParserPolicy": "EXCEPTION",
     "spark.sql.legacy.javaCharsets": "true",
@@ -68,10 +69,12 @@ class Profile:
     def conf(self) -> dict[str, str]:
         """Return the Spark settings of this runtime."""
         checked = self._is_since(_STATE_CHECKED_SINCE)
+        safe = self._is_since(_SAFE_ARROW_SINCE)
         conf = {
             "spark.sql.ansi.enabled": str(self.ansi).lower(),
             "spark.sql.session.timeZone": "Etc/UTC",
             "spark.sql.streaming.stateStore.commitValidation.enabled": str(checked).lower(),
+            "spark.sql.execution.pandas.convertToArrowArraySafely": str(safe).lower(),
             "spark.sql.lakeward.inputFileName": "" if self.has_input_file_name else "removed",
         }
         if not self._is_since(_SPARK_4_SINCE):
