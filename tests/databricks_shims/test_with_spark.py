@@ -179,6 +179,7 @@ def test_they_are_listed_before_they_exist(lakehouse: Lakehouse) -> None:
     spark = lakehouse.spark
     assert [row[0] for row in spark.sql("show schemas in samples").collect()] == [
         "bakehouse",
+        "information_schema",
         "nyctaxi",
         "tpch",
     ]

@@ -51,7 +51,11 @@ def test_catalogs_schemas_and_tables_are_those_of_the_warehouse(client: Any, set
     (log / f"{0:020}.json").write_text(json.dumps(commit))
     assert [each.name for each in client.catalogs.list()] == ["dev", "main", "workspace"]
     assert client.catalogs.get("dev").full_name == "dev"
-    assert [each.full_name for each in client.schemas.list("main")] == ["main.default", "main.sales"]
+    assert [each.full_name for each in client.schemas.list("main")] == [
+        "main.default",
+        "main.information_schema",
+        "main.sales",
+    ]
     assert client.schemas.get("main.Sales").name == "sales"
     assert client.tables.exists("main.sales.orders").table_exists
     assert not client.tables.exists("main.sales.absent").table_exists

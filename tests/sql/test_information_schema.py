@@ -133,7 +133,8 @@ def test_objects_that_a_filter_excludes_are_not_read(
 
 def test_objects_are_reported_with_their_owners_and_kinds(ask: Ask) -> None:
     assert ask("catalog_name, comment", "catalogs") == [("informed", "for this test")]
-    assert ask("table_name, table_type, commit_action", "tables") == [
+    own = "table_schema = 'shop'"
+    assert ask("table_name, table_type, commit_action", "tables", own) == [
         ("all_orders", "VIEW", "PRESERVE"),
         ("customers", "MANAGED", "PRESERVE"),
         ("orders", "MANAGED", "PRESERVE"),
@@ -260,3 +261,86 @@ def test_tags_follow_their_columns_and_tables(spark: SparkSession) -> None:
     spark.sql(f"ALTER TABLE {table} RENAME TO main.{schema}.persons")
     assert tagged() == [("persons", "mail", "pii")]
     spark.sql(f"DROP SCHEMA main.{schema} CASCADE")
+
+
+def _names(listing: str, catalog: str) -> Callable[[SparkSession], list[str]]:
+    return lambda spark: [row[0] for row in spark.sql(listing.format(catalog=catalog)).collect()]
+
+
+def _catalog_api(catalog: str) -> Callable[[SparkSession], list[str]]:
+    def listed(spark: SparkSession) -> list[str]:
+        spark.sql(f"USE CATALOG {catalog}")
+        try:
+            return [each.name for each in spark.catalog.listDatabases()]
+        finally:
+            spark.sql("USE main.default")
+
+    return listed
+
+
+LISTINGS = [
+    "SHOW SCHEMAS IN {catalog}",
+    "SHOW DATABASES IN {catalog} LIKE 'information*'",
+    "SELECT schema_name FROM {catalog}.information_schema.schemata",
+    "SELECT table_schema FROM {catalog}.information_schema.tables WHERE table_name = 'key_column_usage'",
+    (
+        "SELECT table_schema FROM system.information_schema.columns "
+        "WHERE table_catalog = '{catalog}' AND column_name = 'is_insertable_into'"
+    ),
+]
+
+
+@pytest.mark.usefixtures("ask")
+@pytest.mark.parametrize("catalog", ["main", "informed"])
+def test_listings_of_schemas_have_the_information_schema(spark: SparkSession, catalog: str) -> None:
+    for listing in (*(_names(each, catalog) for each in LISTINGS), _catalog_api(catalog)):
+        assert "information_schema" in listing(spark)
+
+
+def test_hive_metastore_has_no_information_schema(spark: SparkSession) -> None:
+    for listing in (_names(LISTINGS[0], "hive_metastore"), _catalog_api("hive_metastore")):
+        assert "information_schema" not in listing(spark)
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.sql("SELECT * FROM hive_metastore.information_schema.tables")
+
+
+def test_the_information_schema_is_described_as_the_system_users(spark: SparkSession) -> None:
+    about = dict(spark.sql("DESCRIBE SCHEMA EXTENDED main.information_schema").take(5))
+    assert about["Namespace Name"] == "information_schema" and about["Owner"] == "System user"
+    rows = spark.sql(
+        "SELECT table_type, table_owner, is_insertable_into FROM main.information_schema.tables "
+        "WHERE table_schema = 'information_schema'"
+    )
+    assert rows.distinct().collect() == [("VIEW", "System user", "NO")]
+    assert rows.count() == len(INFORMATION_SCHEMA)
+
+
+NAME = "main.information_schema"
+REFUSED = {
+    f"CREATE SCHEMA {NAME}": "SCHEMA_ALREADY_EXISTS",
+    f"DROP SCHEMA {NAME}": "INSUFFICIENT_PERMISSIONS",
+    f"DROP SCHEMA IF EXISTS {NAME} CASCADE": "INSUFFICIENT_PERMISSIONS",
+    f"COMMENT ON SCHEMA {NAME} IS 'x'": "INSUFFICIENT_PERMISSIONS",
+    f"CREATE TABLE {NAME}.t (id INT)": "INSUFFICIENT_PERMISSIONS",
+    f"CREATE TABLE {NAME}.t AS SELECT 1 AS id": "INSUFFICIENT_PERMISSIONS",
+    f"CREATE OR REPLACE TABLE {NAME}.t (id INT)": "INSUFFICIENT_PERMISSIONS",
+    f"CREATE VIEW {NAME}.v AS SELECT 1 AS id": "INSUFFICIENT_PERMISSIONS",
+    f"CREATE VOLUME {NAME}.files": "INSUFFICIENT_PERMISSIONS",
+    f"CREATE FUNCTION {NAME}.f() RETURNS INT RETURN 1": "INSUFFICIENT_PERMISSIONS",
+    f"CREATE PROCEDURE {NAME}.p() LANGUAGE SQL SQL SECURITY INVOKER AS BEGIN SELECT 1; END": (
+        "INSUFFICIENT_PERMISSIONS"
+    ),
+}
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_the_information_schema_cannot_be_changed(spark: SparkSession, statement: str) -> None:
+    with pytest.raises(Exception, match=REFUSED[statement]):
+        spark.sql(statement)
+
+
+def test_a_catalog_without_other_schemas_can_be_dropped(spark: SparkSession) -> None:
+    spark.sql("CREATE CATALOG informed_and_empty")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS informed_and_empty.information_schema")
+    spark.sql("DROP CATALOG informed_and_empty")
+    assert "informed_and_empty" not in [row[0] for row in spark.sql("SHOW CATALOGS").collect()]

@@ -201,10 +201,29 @@ def test_a_volume_keeps_its_comment(client: Any, schema: Path) -> None:
 def test_what_exists_from_the_start_is_found(client: Any) -> None:
     assert client.catalogs.get("main").name == "main"
     assert client.schemas.get("main.default").full_name == "main.default"
-    assert "default" in [each.name for each in client.schemas.list("main")]
+    assert {"default", "information_schema"} <= {each.name for each in client.schemas.list("main")}
     client.registered_models.create(name="m", catalog_name="main", schema_name="default")
     assert client.registered_models.get("main.default.m").name == "m"
     client.registered_models.delete("main.default.m")
+
+
+def test_the_information_schema_is_read_and_not_changed(client: Any) -> None:
+    name = "main.information_schema"
+    assert client.schemas.get(name).owner == "System user"
+    views = {each.name: each for each in client.tables.list("main", "information_schema")}
+    assert views["schemata"].table_type is catalog.TableType.VIEW
+    columns = client.tables.get(f"{name}.schemata").columns
+    assert [each.name for each in columns[:2]] == ["catalog_name", "schema_name"]
+    assert client.tables.exists(f"{name}.schemata").table_exists
+    for change in (
+        lambda: client.schemas.delete(name, force=True),
+        lambda: client.schemas.update(name, comment="x"),
+        lambda: client.volumes.create("main", "information_schema", "v", catalog.VolumeType.MANAGED),
+    ):
+        with pytest.raises(sdk.errors.PermissionDenied):
+            change()
+    with pytest.raises(sdk.errors.BadRequest, match="already exists"):
+        client.schemas.create("information_schema", "main")
 
 
 @pytest.mark.parametrize("kind", ["table", "volume", "model"])

@@ -70,7 +70,9 @@ LISTS: dict[str, Case] = {
     "schemas": (
         lambda client, _, name: client.schemas.create(name, "main"),
         lambda client: client.schemas.list("main", max_results=2),
-        lambda client, each: each.name == "default" or client.schemas.delete(each.full_name),
+        lambda client, each: (
+            each.name in ("default", "information_schema") or client.schemas.delete(each.full_name)
+        ),
         lambda each: each.name,
     ),
     "dashboards": (

@@ -338,7 +338,11 @@ def test_catalogs_schemas_tables_and_grants(client: Any, server: Server) -> None
         client.schemas.create("gold", "lake")
     client.schemas.update("lake.gold", comment="best")
     assert client.schemas.get("lake.gold").comment == "best"
-    assert [each.name for each in client.schemas.list("lake")] == ["default", "gold"]
+    assert [each.name for each in client.schemas.list("lake")] == [
+        "default",
+        "gold",
+        "information_schema",
+    ]
     log = server.state / "warehouse" / "lake" / "gold" / "daily" / "_delta_log"
     log.mkdir(parents=True)
     schema = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}

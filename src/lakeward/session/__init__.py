@@ -110,7 +110,12 @@ if TYPE_CHECKING:
         stored_name,
         users_schema,
     )
-    from lakeward.session.tables.information_schema import INFORMATION_SCHEMA, SELECTING_COLUMNS
+    from lakeward.session.tables.information_schema import (
+        INFORMATION_SCHEMA,
+        INFORMATION_SCHEMA_NAME,
+        SELECTING_COLUMNS,
+        is_information_schema,
+    )
 
 __getattr__ = lazy_exports(__name__, __file__)
 

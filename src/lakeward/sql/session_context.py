@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.object_metadata import metadata_file, read_metadata, write_metadata
-from lakeward.session import BUILT_IN_CATALOGS, Settings, catalog_remedy, current_settings
+from lakeward.session import (
+    BUILT_IN_CATALOGS,
+    Settings,
+    catalog_remedy,
+    current_settings,
+    is_information_schema,
+)
 from lakeward.spark_internals import catalog_manager, frame_from_java, java_session, jvm_view
 from lakeward.volume_folders import names_in
 
@@ -74,11 +80,22 @@ class SessionContext:
     def require_schema(self, catalog: str, schema: str) -> None:
         """Raise SqlError if the schema does not exist."""
         self.require_catalog(catalog)
-        if schema not in self.schemas(catalog):
+        if schema not in self.schemas(catalog) and not is_information_schema(catalog, schema):
             raise SqlError(
                 "SCHEMA_NOT_FOUND",
                 f"The schema `{catalog}`.`{schema}` cannot be found.",
                 parameters={"schemaName": f"`{catalog}`.`{schema}`"},
+            )
+
+    def require_changeable_schema(self, catalog: str, schema: str) -> None:
+        """Raise SqlError if the schema does not exist or is the information schema."""
+        self.require_schema(catalog, schema)
+        if is_information_schema(catalog, schema):
+            raise SqlError(
+                "INSUFFICIENT_PERMISSIONS",
+                f"Insufficient privileges: User cannot create objects in Schema '{catalog}.{schema}'. "
+                "It is computed for each catalog and cannot be changed.",
+                sql_state="42501",
             )
 
     def listed_schema(self, name: Sequence[str] | None) -> tuple[str, str]:

@@ -7,6 +7,7 @@ Source: https://docs.databricks.com/api/workspace/schemas and its siblings
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,24 @@ from lakeward.databricks_shims.local_workspace.pages import paginate
 from lakeward.databricks_shims.local_workspace.table_files import (
     DamagedTable,
     TableFacts,
+    columns_of,
     is_table,
     read_table,
     table_names,
 )
 from lakeward.dataset_properties import KIND_PROPERTY, shown_properties
-from lakeward.session import DEFAULT_CATALOGS
+from lakeward.session import (
+    DEFAULT_CATALOGS,
+    INFORMATION_SCHEMA,
+    INFORMATION_SCHEMA_NAME,
+    is_information_schema,
+)
 from lakeward.volume_folders import container_folders
+
+_SYSTEM = "System user"
+"""The owner of information schemas."""
+# Types of a Delta log.
+_SCHEMA_TYPES = {"STRING": "string", "INT": "integer", "BIGINT": "long", "TIMESTAMP": "timestamp"}
 
 
 def list_catalogs(call: ApiRequest) -> Any:
@@ -43,8 +55,11 @@ def list_schemas(call: ApiRequest) -> Any:
     """Return the schemas of a catalog."""
     catalog = checked_name(call.required("catalog_name"))
     require_catalog(call, catalog)
-    names = schema_names(call, catalog)
-    return paginate(call, [schema_document(call, catalog, name) for name in names], "schemas", default=100)
+    names = set(schema_names(call, catalog))
+    if is_information_schema(catalog, INFORMATION_SCHEMA_NAME):
+        names.add(INFORMATION_SCHEMA_NAME)
+    found = [schema_document(call, catalog, name) for name in sorted(names)]
+    return paginate(call, found, "schemas", default=100)
 
 
 def get_schema(call: ApiRequest) -> Any:
@@ -58,7 +73,11 @@ def list_tables(call: ApiRequest) -> Any:
     require_schema(call, catalog, schema)
     pattern = call.query.get("table_name_pattern")
     folder = warehouse_of(call) / catalog / schema
-    found = [_table(call, catalog, schema, name, _facts(folder, name)) for name in table_names(folder)]
+    if is_information_schema(catalog, schema):
+        known = {name: _information_facts(name) for name in sorted(INFORMATION_SCHEMA)}
+    else:
+        known = {name: _facts(folder, name) for name in table_names(folder)}
+    found = [_table(call, catalog, schema, name, facts) for name, facts in known.items()]
     if call.flag("omit_columns"):
         for each in found:
             del each["columns"]
@@ -88,6 +107,8 @@ def list_table_summaries(call: ApiRequest) -> Any:
 def get_table(call: ApiRequest) -> Any:
     """Return one table or view."""
     catalog, schema, name = parts = name_parts(call, 3)
+    if is_information_schema(catalog, schema) and name in INFORMATION_SCHEMA:
+        return _table(call, catalog, schema, name, _information_facts(name))
     try:
         facts = read_table(require_table(call, parts), name)
     except DamagedTable as damaged:
@@ -102,7 +123,8 @@ def get_table(call: ApiRequest) -> Any:
 def table_exists(call: ApiRequest) -> Any:
     """Return whether there is such a table or view."""
     catalog, schema, name = name_parts(call, 3)
-    return {"table_exists": is_table(warehouse_of(call) / catalog / schema, name)}
+    is_relation = is_information_schema(catalog, schema) and name in INFORMATION_SCHEMA
+    return {"table_exists": is_relation or is_table(warehouse_of(call) / catalog / schema, name)}
 
 
 def warehouse_of(call: ApiRequest) -> Path:
@@ -148,6 +170,8 @@ def _names_below(call: ApiRequest, *parts: str) -> set[str]:
 def exists(call: ApiRequest, parts: list[str]) -> bool:
     """Return whether there is such a catalog or schema."""
     is_built_in = parts[0] in DEFAULT_CATALOGS and parts[1:] in ([], ["default"])
+    if len(parts) == 2 and is_information_schema(*parts):
+        return exists(call, parts[:1])
     return is_built_in or warehouse_of(call).joinpath(*parts).is_dir() or bool(volume_folders(call, *parts))
 
 
@@ -179,13 +203,16 @@ def catalog_document(call: ApiRequest, name: str) -> dict[str, Any]:
 
 def schema_document(call: ApiRequest, catalog: str, name: str) -> dict[str, Any]:
     full = f"{catalog}.{name}"
-    return {**_about(call, full), "catalog_name": catalog, "name": name, "full_name": full}
+    about = _about(call, full)
+    if is_information_schema(catalog, name):
+        about |= {"owner": _SYSTEM, "comment": "Information schema (auto-created)"}
+    return {**about, "catalog_name": catalog, "name": name, "full_name": full}
 
 
 def _table(call: ApiRequest, catalog: str, schema: str, name: str, facts: TableFacts) -> dict[str, Any]:
     full = f"{catalog}.{schema}.{name}"
     about = {
-        "owner": call.owner,
+        "owner": _SYSTEM if is_information_schema(catalog, schema) else call.owner,
         "catalog_name": catalog,
         "schema_name": schema,
         "name": name,
@@ -223,6 +250,24 @@ def _facts(folder: Path, name: str) -> TableFacts:
         return read_table(folder, name)
     except DamagedTable as damaged:
         return TableFacts("MANAGED", "", comment=f"Cannot be read: {damaged}.")
+
+
+def _information_facts(relation: str) -> TableFacts:
+    columns = (column.split() for column in INFORMATION_SCHEMA[relation].split(", "))
+    fields = [{"name": name, "type": _SCHEMA_TYPES[kind]} for name, kind in columns]
+    return TableFacts("VIEW", "", columns=columns_of(json.dumps({"fields": fields}), []))
+
+
+def require_changeable_schema(call: ApiRequest, catalog: str, schema: str) -> None:
+    """Raise ApiError for a schema that does not exist, and for the information schema."""
+    require_schema(call, catalog, schema)
+    if is_information_schema(catalog, schema):
+        raise ApiError(
+            403,
+            "PERMISSION_DENIED",
+            f"Schema '{catalog}.{schema}' belongs to the system user. It is computed for each catalog and "
+            "cannot be changed.",
+        )
 
 
 def object_uuid(full_name: str) -> str:

@@ -12,7 +12,11 @@ from typing import Any
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
-from lakeward.databricks_shims.local_workspace.catalogs import checked_name, require_schema
+from lakeward.databricks_shims.local_workspace.catalogs import (
+    checked_name,
+    require_changeable_schema,
+    require_schema,
+)
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     is_name,
     volume_description,
@@ -45,7 +49,7 @@ def create(call: ApiRequest) -> Any:
             "An external volume has no storage here: map its path with --mount /Volumes/…=FOLDER.",
         )
     folder = _folder(call, parts)
-    require_schema(call, *parts[:2])
+    require_changeable_schema(call, *parts[:2])
     _refuse_duplicate(folder, parts)
     folder.mkdir(parents=True)
     try:

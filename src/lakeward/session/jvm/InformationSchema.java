@@ -3,6 +3,7 @@ package lakeward;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -22,7 +23,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 public class InformationSchema implements SupportsRead {
 
-    public static final String NAME = "information_schema";
+    public static final String NAME = InformationSchemaScan.SCHEMA;
     private static volatile Map relations = new TreeMap();
     private static volatile Map selecting = Collections.EMPTY_MAP;
 
@@ -49,14 +50,35 @@ public class InformationSchema implements SupportsRead {
         }
     }
 
-    static boolean holds(String[] namespace) {
-        return namespace.length == 1 && namespace[0].equalsIgnoreCase(NAME);
+    /** Whether `namespace` is the schema of a catalog that has one: hive_metastore has none. */
+    static boolean holds(String catalog, String[] namespace) {
+        return namespace.length == 1 && namespace[0].equalsIgnoreCase(NAME) && isIn(catalog);
+    }
+
+    static boolean isIn(String catalog) {
+        return !catalog.equals("hive_metastore");
+    }
+
+    /** What DESCRIBE SCHEMA shows. */
+    static Map description() {
+        Map out = new HashMap();
+        out.put("comment", "Information schema (auto-created)");
+        out.put("owner", InformationSchemaScan.OWNER);
+        out.put("location", "");
+        return out;
+    }
+
+    /** Refuse to change the schema of a catalog or what is in it. */
+    static void requireOther(String catalog, String[] namespace, String privilege) {
+        if (!holds(catalog, namespace)) return;
+        throw PythonSqlBridge.error("INSUFFICIENT_PERMISSIONS", "42501", "Insufficient privileges: " + privilege
+            + " Schema '" + catalog + "." + NAME + "'. It is computed for each catalog and cannot be changed.");
     }
 
     /** The relation of that name, or null. */
     static Table find(RelationCatalog catalog, WarehouseLayout folder, Identifier i) {
         String name = i.name().toLowerCase(Locale.ROOT);
-        return holds(i.namespace()) && relations.containsKey(name) ? new InformationSchema(catalog, folder, name) : null;
+        return holds(catalog.name(), i.namespace()) && relations.containsKey(name) ? new InformationSchema(catalog, folder, name) : null;
     }
 
     static String[] names() {

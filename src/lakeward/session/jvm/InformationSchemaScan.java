@@ -36,8 +36,10 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Computes the rows of a relation; of objects that a filter excludes, nothing is read. */
-class InformationSchemaScan implements LocalScan, SupportsPushDownFilters {
+public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters {
 
+    public static final String SCHEMA = "information_schema";
+    public static final String OWNER = "System user";
     private static final String EVERYTHING = "system";
 
     private final RelationCatalog catalog;
@@ -225,12 +227,17 @@ class InformationSchemaScan implements LocalScan, SupportsPushDownFilters {
             addDefinition(rows, at(from, i), view.queryText(), "false");
             return;
         }
-        Map values = at(from, i);
+        String owner = owner(view.properties(), note(from, i.namespace()[0], i.name(), "table.about"));
+        addViewEntry(rows, at(from, i), owner, text(view.properties().get("comment")));
+    }
+
+    /** A view's row of `tables`. */
+    private void addViewEntry(List rows, Map values, String owner, String comment) {
         values.put("is_insertable_into", "NO");
         values.put("table_type", "VIEW");
         values.put("commit_action", "PRESERVE");
-        values.put("table_owner", owner(view.properties(), note(from, i.namespace()[0], i.name(), "table.about")));
-        values.put("comment", text(view.properties().get("comment")));
+        values.put("table_owner", owner);
+        values.put("comment", comment);
         add(rows, values);
     }
 
@@ -249,6 +256,10 @@ class InformationSchemaScan implements LocalScan, SupportsPushDownFilters {
         Map values = at(from, i);
         if (name.equals("columns")) {
             addColumns(rows, values, table.columns(), table instanceof DeltaTableV2 ? ((DeltaTableV2) table).initialSnapshot() : null);
+            return;
+        }
+        if (i.namespace()[0].equals(SCHEMA)) {
+            if (name.equals("tables")) addViewEntry(rows, values, OWNER, null);
             return;
         }
         Map about = table.properties();

@@ -173,6 +173,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     void requireSchema(String[] namespace) {
         if (!namespaceExists(namespace)) throw WarehouseCatalog.sneak(missing(namespace));
+        InformationSchema.requireOther(catalog, namespace, "User does not have CREATE TABLE on");
     }
 
     private NoSuchNamespaceException missing(String[] namespace) {
@@ -282,7 +283,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
         if (!namespaceExists(namespace)) throw missing(namespace);
-        if (InformationSchema.holds(namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
+        if (InformationSchema.holds(catalog, namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
         java.util.TreeSet all = new java.util.TreeSet(folder.tables(in(namespace)[0]));
         all.addAll(BuiltinTables.tables(catalog, namespace[0]));
         return identifiers(namespace, new ArrayList(all));
@@ -295,6 +296,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         java.util.TreeSet all = new java.util.TreeSet(folder.folders(new Path(folder.root(), catalog)));
         all.addAll(BuiltinTables.schemas(catalog));
         all.addAll(folder.volumeSchemas(catalog));
+        if (InformationSchema.isIn(catalog)) all.add(InformationSchema.NAME);
         List schemas = new ArrayList(all);
         for (int k = 0; k < schemas.size(); k++) found.add(new String[] {(String) schemas.get(k)});
         return (String[][]) found.toArray(new String[0][]);
@@ -308,10 +310,11 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         boolean isBuiltIn = namespace.length == 1 && (BuiltinTables.hasSchema(catalog, namespace[0])
             || (hasDefault && namespace[0].equalsIgnoreCase("default")));
         if (isBuiltIn) folder.makeFolder(folder.schema(in(namespace)[0]));
-        return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
+        return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(catalog, namespace) || super.namespaceExists(in(namespace));
     }
 
     public Map loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {
+        if (InformationSchema.holds(catalog, namespace)) return InformationSchema.description();
         namespaceExists(namespace);
         return super.loadNamespaceMetadata(in(namespace));
     }
@@ -320,7 +323,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         if (namespace.length != 1) throw severalParts(namespace);
         WarehouseCatalog.requireName(namespace[0]);
         // Spark's error would have the name of the database.
-        if (super.namespaceExists(in(namespace))) throw new org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException(namespace);
+        if (InformationSchema.holds(catalog, namespace) || super.namespaceExists(in(namespace))) throw new org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException(namespace);
         super.createNamespace(in(namespace), metadata);
     }
 
@@ -337,10 +340,12 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public void alterNamespace(String[] namespace, NamespaceChange[] changes) throws NoSuchNamespaceException {
+        InformationSchema.requireOther(catalog, namespace, "User is not an owner of");
         super.alterNamespace(in(namespace), changes);
     }
 
     public boolean dropNamespace(String[] namespace, boolean cascade) throws NoSuchNamespaceException, org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException {
+        InformationSchema.requireOther(catalog, namespace, "User is not an owner of");
         String database = in(namespace)[0];
         if (!cascade && namespaceExists(namespace) && !(folder.tables(database).isEmpty() && folder.objects(database, "view").isEmpty())) {
             throw new org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException(namespace);
@@ -359,7 +364,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     /** Spark's session catalog would list functions of extensions as functions of every schema. */
     public Identifier[] listFunctions(String[] namespace) throws NoSuchNamespaceException {
         if (!namespaceExists(namespace)) throw missing(namespace);
-        if (InformationSchema.holds(namespace)) return new Identifier[0];
+        if (InformationSchema.holds(catalog, namespace)) return new Identifier[0];
         return identifiers(namespace, folder.objects(in(namespace)[0], "function"));
     }
 
@@ -420,7 +425,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public View createView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
-        if (!namespaceExists(i.namespace())) throw missing(i.namespace());
+        requireSchema(i.namespace());
         if (viewExists(i) || super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
         keep(i, v);
         return v;
@@ -433,7 +438,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public View createOrReplaceView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
-        if (!namespaceExists(i.namespace())) throw missing(i.namespace());
+        requireSchema(i.namespace());
         if (super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
         keep(i, v);
         return v;

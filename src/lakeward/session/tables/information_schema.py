@@ -102,6 +102,15 @@ def _ddl(columns: str) -> str:
 
 
 INFORMATION_SCHEMA = {name: _ddl(columns) for name, columns in _COLUMNS.items()}
+"""The columns of each relation, as DDL."""
+
+INFORMATION_SCHEMA_NAME = "information_schema"
+
+
+def is_information_schema(catalog: str, schema: str) -> bool:
+    """Return whether this is the information schema of a catalog; hive_metastore has none."""
+    return schema.lower() == INFORMATION_SCHEMA_NAME and catalog.lower() != "hive_metastore"
+
 
 # Columns with the names of the objects that are read for a row.
 _SELECTING = {

@@ -15,7 +15,7 @@ from lakeward.databricks_shims.local_workspace import (
     remove_table,
     volume_handlers,
 )
-from lakeward.session import link_hive_schemas
+from lakeward.session import is_information_schema, link_hive_schemas
 from lakeward.workspace.api.securables import forget, remove_catalog, remove_schema
 from lakeward.workspace.context import SECURABLE, ServerRequest
 from lakeward.workspace.state.store import now
@@ -57,7 +57,7 @@ def create_schema(call: ServerRequest) -> Any:
     )
     catalog_handlers.require_catalog(call, catalog)
     folder = catalog_handlers.warehouse_of(call) / catalog / name
-    if folder.is_dir():
+    if folder.is_dir() or is_information_schema(catalog, name):
         raise ApiError(400, "SCHEMA_ALREADY_EXISTS", f"Schema '{catalog}.{name}' already exists")
     folder.mkdir(parents=True)
     link_hive_schemas(catalog_handlers.warehouse_of(call))
@@ -68,6 +68,7 @@ def create_schema(call: ServerRequest) -> Any:
 def update_schema(call: ServerRequest) -> Any:
     """Another comment, other properties; a new name is refused, since tables know where they are."""
     parts = catalog_handlers.existing_parts(call, 2)
+    catalog_handlers.require_changeable_schema(call, *parts)
     if call.body.get("new_name"):
         raise ApiError(
             501, "NOT_IMPLEMENTED", "A schema cannot be renamed here: make another and copy its tables."
@@ -78,7 +79,9 @@ def update_schema(call: ServerRequest) -> Any:
 
 def delete_schema(call: ServerRequest) -> None:
     """Remove a schema; one with content only with `force`."""
-    remove_schema(call, *catalog_handlers.existing_parts(call, 2), force=call.flag("force"))
+    catalog, schema = catalog_handlers.existing_parts(call, 2)
+    catalog_handlers.require_changeable_schema(call, catalog, schema)
+    remove_schema(call, catalog, schema, force=call.flag("force"))
 
 
 def delete_table(call: ServerRequest) -> None:

@@ -109,7 +109,7 @@ def _insert(call: ServerRequest, kind: str, body: Document) -> Document:
     names = [str(body[name]).lower() for name in _PARTS]
     for name in names:
         check_name(name)
-    catalog_handlers.require_schema(call, *names[:2])
+    catalog_handlers.require_changeable_schema(call, *names[:2])
     full_name = ".".join(names)
     if call.store.get(f"uc_{kind}", full_name) is not None:
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{kind.capitalize()} '{full_name}' already exists.")
