@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,15 @@ from lakeward.session.daemon import lease
 from tests.pipelines.conftest import Lab, result
 
 
-def test_new_columns_in_the_files_restart_the_update_once(lab: Lab) -> None:
+def _landing_with_one_file(lab: Lab) -> Path:
     landing = lab.folder / "landing"
     landing.mkdir()
     (landing / "a.json").write_text('{"id": 1}\n')
+    return landing
+
+
+def test_new_columns_in_the_files_restart_the_update_once(lab: Lab) -> None:
+    landing = _landing_with_one_file(lab)
     lab.file("a.py", f"""
         import dlt
         @dlt.table
@@ -39,9 +45,7 @@ def test_new_columns_in_the_files_restart_the_update_once(lab: Lab) -> None:
 
 
 def test_an_update_restarts_for_each_evolution(lab: Lab) -> None:
-    landing = lab.folder / "landing"
-    landing.mkdir()
-    (landing / "a.json").write_text('{"id": 1}\n')
+    landing = _landing_with_one_file(lab)
     lab.file("a.py", f"""
         import dlt
         @dlt.table

@@ -306,7 +306,7 @@ def _records(reader: JsonReader, texts: list[bytes | None]) -> pa.Array:
 
     rows = reader.read_values(_NO_FILE, [text for text in texts if text is not None])
     struct = pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema))
-    if struct is not None and len(struct) == len(texts):
+    if len(struct) == len(texts):
         return struct
     numbers = iter(range(len(struct)))
     return struct.take(pa.array([None if text is None else next(numbers) for text in texts], pa.int64()))

@@ -129,7 +129,7 @@ def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
             wanted["spark.jars"] = ",".join(j for j in wanted["spark.jars"].split(",") if j != str(jar))
         elif daemon.is_wanted():
             gateway = daemon.acquire(wanted, version=_versions(), spark=version("pyspark"))
-        gateway = gateway or start_with_packages(wanted, _start_gateway)
+        gateway = gateway or start_with_packages(wanted, lambda conf: start_gateway(conf, version("pyspark")))
     if not compiled:
         compile_jar(gateway.jvm, jar)
         loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -137,10 +137,6 @@ def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
     gateway.jvm.lakeward.GatewaySockets.sendAtOnce(gateway.java_gateway_server)
     point_jvm(gateway.jvm, settings)
     return gateway
-
-
-def _start_gateway(conf: Mapping[str, str]) -> Any:
-    return start_gateway(conf, version("pyspark"))
 
 
 def compiled_jar() -> Path:

@@ -107,7 +107,7 @@ def list_table_summaries(call: ApiRequest) -> Any:
 def get_table(call: ApiRequest) -> Any:
     """Return one table or view."""
     catalog, schema, name = parts = name_parts(call, 3)
-    if is_information_schema(catalog, schema) and name in INFORMATION_SCHEMA:
+    if _is_computed(catalog, schema, name):
         return _table(call, catalog, schema, name, _information_facts(name))
     try:
         facts = read_table(require_table(call, parts), name)
@@ -123,8 +123,8 @@ def get_table(call: ApiRequest) -> Any:
 def table_exists(call: ApiRequest) -> Any:
     """Return whether there is such a table or view."""
     catalog, schema, name = name_parts(call, 3)
-    is_relation = is_information_schema(catalog, schema) and name in INFORMATION_SCHEMA
-    return {"table_exists": is_relation or is_table(warehouse_of(call) / catalog / schema, name)}
+    found = _is_computed(catalog, schema, name) or is_table(warehouse_of(call) / catalog / schema, name)
+    return {"table_exists": found}
 
 
 def warehouse_of(call: ApiRequest) -> Path:
@@ -252,7 +252,13 @@ def _facts(folder: Path, name: str) -> TableFacts:
         return TableFacts("MANAGED", "", comment=f"Cannot be read: {damaged}.")
 
 
+def _is_computed(catalog: str, schema: str, name: str) -> bool:
+    """Return whether this is a relation of an information schema, which has no files."""
+    return is_information_schema(catalog, schema) and name in INFORMATION_SCHEMA
+
+
 def _information_facts(relation: str) -> TableFacts:
+    """Return the facts on a relation of an information schema."""
     columns = (column.split() for column in INFORMATION_SCHEMA[relation].split(", "))
     fields = [{"name": name, "type": _SCHEMA_TYPES[kind]} for name, kind in columns]
     return TableFacts("VIEW", "", columns=columns_of(json.dumps({"fields": fields}), []))

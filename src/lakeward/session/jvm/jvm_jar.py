@@ -182,10 +182,10 @@ def compile_jar(jvm: Any, target: Path) -> None:
         for cls in code.keySet():
             classes[cls.replace(".", "/") + ".class"] = bytes(code.get(cls))
         parent = compiler.getClassLoader()
-    write_jar(target, classes)
+    _write_jar(target, classes)
 
 
-def write_jar(target: Path, entries: Mapping[str, str | bytes]) -> None:
+def _write_jar(target: Path, entries: Mapping[str, bytes]) -> None:
     """Write a jar with these entries atomically. Raises SetupError (CACHE_NOT_WRITABLE)."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

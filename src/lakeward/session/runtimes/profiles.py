@@ -24,7 +24,7 @@ _SPARK_4_SINCE = 17
 _ARROW_FUNCTIONS_SINCE = 19
 # Since Spark 4.1, a foreachBatch that does not read all rows of a stateful stream fails, and so does a
 # function of pandas whose values do not fit the declared type without loss; before, they were cut: 1.7 to 1.
-_STATE_CHECKED_SINCE = _SAFE_ARROW_SINCE = 18
+_SPARK_4_1_SINCE = 18
 _SPARK_3 = {
     "spark.sql.legacy.timeParserPolicy": "EXCEPTION",
     "spark.sql.legacy.javaCharsets": "true",
@@ -68,13 +68,12 @@ class Profile:
 
     def conf(self) -> dict[str, str]:
         """Return the Spark settings of this runtime."""
-        checked = self._is_since(_STATE_CHECKED_SINCE)
-        safe = self._is_since(_SAFE_ARROW_SINCE)
+        checked = str(self._is_since(_SPARK_4_1_SINCE)).lower()
         conf = {
             "spark.sql.ansi.enabled": str(self.ansi).lower(),
             "spark.sql.session.timeZone": "Etc/UTC",
-            "spark.sql.streaming.stateStore.commitValidation.enabled": str(checked).lower(),
-            "spark.sql.execution.pandas.convertToArrowArraySafely": str(safe).lower(),
+            "spark.sql.streaming.stateStore.commitValidation.enabled": checked,
+            "spark.sql.execution.pandas.convertToArrowArraySafely": checked,
             "spark.sql.lakeward.inputFileName": "" if self.has_input_file_name else "removed",
         }
         if not self._is_since(_SPARK_4_SINCE):
