@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,18 @@ class Key:
     columns: list[str]
     parent: list[str] | None
     parent_columns: list[str]
+
+    def text(self, quote: Callable[[str], str]) -> str:
+        """Return the clause of the key, without its name.
+
+        >>> Key("k", "PRIMARY KEY", ["id"], None, []).text(quote_identifier)
+        'PRIMARY KEY (`id`)'
+        """
+        text = f"{self.type} ({', '.join(map(quote, self.columns))})"
+        if self.parent is None:
+            return text
+        parent, columns = ".".join(map(quote, self.parent)), ", ".join(map(quote, self.parent_columns))
+        return f"{text} REFERENCES {parent} ({columns})"
 
 
 @dataclass(frozen=True)

@@ -125,12 +125,7 @@ def _column(field: StructField, plain: str) -> str:
 
 
 def _constraint(key: Key) -> str:
-    columns = ", ".join(map(quote_if_needed, key.columns))
-    text = f"  CONSTRAINT {quote_if_needed(key.name or '')} {key.type} ({columns})"
-    if key.parent is None:
-        return text
-    parent = ".".join(map(quote_if_needed, key.parent))
-    return f"{text} REFERENCES {parent} ({', '.join(map(quote_if_needed, key.parent_columns))})"
+    return f"  CONSTRAINT {quote_if_needed(key.name or '')} {key.text(quote_if_needed)}"
 
 
 def _location(context: SessionContext, table: tuple[str, ...], location: str) -> str | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.dataset_properties import KIND_PROPERTY, hidden_properties, shown_properties, table_type
-from lakeward.quoting import quote_name
+from lakeward.quoting import quote_identifier, quote_name
 from lakeward.session import show_users_name
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.constructs.event_log import PIPELINE
+from lakeward.sql.constructs.keys import Key, stored_keys
 from lakeward.sql.session_context import current_context, run_with_delta, table_properties
 from lakeward.sql.standalone_tables import StandaloneTable, find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
@@ -50,7 +52,7 @@ def _describe_detail(cursor: TokenCursor) -> DescribeDetail:
 
 @dataclass(frozen=True)
 class DescribeExtended(Command):
-    """Runs Spark's DESCRIBE EXTENDED, with types of datasets and refreshes of standalone ones."""
+    """Runs Spark's DESCRIBE EXTENDED, with keys, types of datasets and refreshes of standalone ones."""
 
     table: list[str]
     text: str
@@ -59,16 +61,26 @@ class DescribeExtended(Command):
         rows = run_with_delta(spark, self.text)
         # The rows of a command are in memory: collecting them starts no Spark job.
         described = [tuple(row) for row in rows.collect()]
-        if not any(name == _PROPERTIES and KIND_PROPERTY in value for name, value, _ in described):
+        # Temporary views have no catalog, and views of a table's name no keys.
+        if not any(name == "Catalog" for name, _, _ in described):
             return rows
-        properties = table_properties(spark, quote_name(self.table))
-        values = {
-            "Type": table_type(properties),
-            _PROPERTIES: f"[{','.join(f'{k}={v}' for k, v in sorted(shown_properties(properties).items()))}]",
-        }
-        found = [(name, values.get(name, value), comment) for name, value, comment in described]
-        standalone = find_standalone_table(current_context(spark).settings, properties.get(PIPELINE))
-        return spark.createDataFrame([*found, *_refreshes(standalone)], rows.schema)
+        added = _constraints(stored_keys(spark, self.table))
+        if any(name == _PROPERTIES and KIND_PROPERTY in value for name, value, _ in described):
+            properties = table_properties(spark, quote_name(self.table))
+            shown = ",".join(f"{key}={value}" for key, value in sorted(shown_properties(properties).items()))
+            values = {"Type": table_type(properties), _PROPERTIES: f"[{shown}]"}
+            described = [(name, values.get(name, value), comment) for name, value, comment in described]
+            pipeline = properties.get(PIPELINE)
+            added = [*_refreshes(find_standalone_table(current_context(spark).settings, pipeline)), *added]
+        return spark.createDataFrame([*described, *added], rows.schema) if added else rows
+
+
+def _constraints(keys: Sequence[Key]) -> list[tuple[str, str, str]]:
+    """Return the section of keys, in the form that clients such as SQLAlchemy's dialect read."""
+    if not keys:
+        return []
+    shown = [(key.name or "", key.text(quote_identifier), "") for key in keys]
+    return [("", "", ""), ("# Constraints", "", ""), *shown]
 
 
 def _refreshes(standalone: StandaloneTable | None) -> list[tuple[str, str, str]]:
@@ -125,7 +137,7 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="DESCRIBE EXTENDED t",
-        note="also query, latest refresh and schedule of standalone materialized views and streaming tables",
+        note="also keys; query, refresh and schedule of standalone materialized views and streaming tables",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_extended,
         trigger=BEGINNING + r"desc(?:ribe)?\s+(?:table\s+)?(?:extended|formatted)\b",

@@ -1,0 +1,65 @@
+"""DESCRIBE EXTENDED lists the keys of a table in the form that clients read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+SPELLINGS = [
+    f"{d} {t}{e}" for d in ("DESCRIBE", "DESC") for t in ("", "TABLE ") for e in ("EXTENDED", "FORMATTED")
+]
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[str]:
+    name = "main.described"
+    spark.sql(f"CREATE SCHEMA {name}")
+    spark.sql(f"CREATE TABLE {name}.people (id INT NOT NULL, at DATE NOT NULL, PRIMARY KEY (id, at))")
+    spark.sql(
+        f"CREATE TABLE {name}.pets (id INT NOT NULL PRIMARY KEY, owner INT, born DATE, chip STRING, "
+        f"CONSTRAINT of_owner FOREIGN KEY (owner, born) REFERENCES {name}.people, "
+        "CONSTRAINT chips UNIQUE (chip))"
+    )
+    spark.sql(f"CREATE VIEW {name}.seen AS SELECT * FROM {name}.pets")
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+def constraints(spark: SparkSession, statement: str) -> list[tuple[str, str]]:
+    """Return the rows after the heading; an empty list without one."""
+    rows = [(row.col_name, row.data_type) for row in spark.sql(statement).collect()]
+    headings = [name for name, _ in rows]
+    return rows[headings.index("# Constraints") + 1 :] if "# Constraints" in headings else []
+
+
+def test_keys_are_listed(spark: SparkSession, schema: str) -> None:
+    keys_of_people = [("people_pk", "PRIMARY KEY (`id`, `at`)")]
+    keys_of_pets = [
+        ("pets_pk", "PRIMARY KEY (`id`)"),
+        ("of_owner", "FOREIGN KEY (`owner`, `born`) REFERENCES `main`.`described`.`people` (`id`, `at`)"),
+        ("chips", "UNIQUE (`chip`)"),
+    ]
+    people = {spelling: constraints(spark, f"{spelling} {schema}.people") for spelling in SPELLINGS}
+    pets = {spelling: constraints(spark, f"{spelling} {schema}.pets") for spelling in SPELLINGS}
+    assert people == dict.fromkeys(SPELLINGS, keys_of_people)
+    assert pets == dict.fromkeys(SPELLINGS, keys_of_pets)
+
+
+def test_relations_without_keys_have_no_section(spark: SparkSession, schema: str) -> None:
+    """A temporary view hides the table of its name, and has none of its keys."""
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW people AS SELECT * FROM {schema}.people")
+    spark.sql(f"USE {schema}")
+    try:
+        assert constraints(spark, "DESCRIBE EXTENDED people") == []
+    finally:
+        spark.catalog.dropTempView("people")
+        spark.sql("USE main.default")
+    assert constraints(spark, f"DESCRIBE EXTENDED {schema}.seen") == []
+
+
+def test_a_dropped_key_is_not_listed(spark: SparkSession, schema: str) -> None:
+    spark.sql(f"CREATE TABLE {schema}.t (id INT NOT NULL PRIMARY KEY)")
+    spark.sql(f"ALTER TABLE {schema}.t DROP PRIMARY KEY")
+    assert constraints(spark, f"DESCRIBE EXTENDED {schema}.t") == []
