@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lakeward import databricks_shims
 from lakeward.workspace.state.store import Store
+from lakeward.workspace_connection import Connection, use_connection, write_connection_file
 from tests.workspace.client_routes import declared, update
 from tests.workspace.response_types import checked_responses
-from tests.workspace.server import Server, running
+from tests.workspace.server import WAREHOUSE, Server, running
 
 # How clients tell of themselves.
 _AGENTS = {"sdk": "databricks-sdk-py", "legacy": "databricks-cli-", "bundle": "bundle-replay"}
@@ -36,6 +39,32 @@ def client(server: Server) -> Iterator[Any]:
     with checked_responses() as differences:
         yield WorkspaceClient(host=server.host, token=server.token)
     assert not differences, "\n".join(sorted(set(differences)))
+
+
+@pytest.fixture(scope="module")
+def connect(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Connections of databricks-sql-connector as code of a run makes them: with no address."""
+    sql = pytest.importorskip("databricks.sql", reason="databricks-sql-connector is not installed")
+    file = tmp_path_factory.mktemp("connection") / "connection.json"
+    write_connection_file(file, Connection(server.host, server.token))
+    opened = ExitStack()
+
+    def connect(**options: Any) -> Any:
+        given = {
+            "server_hostname": "lakeward.localhost",
+            "http_path": WAREHOUSE,
+            "access_token": server.token,
+        }
+        connection = sql.connect(**{**given, **options})
+        opened.callback(connection.close)
+        return connection
+
+    was_installed = databricks_shims.is_installed()
+    databricks_shims.install()
+    with use_connection(server.host, file), opened:
+        yield connect
+    if not was_installed:
+        databricks_shims.uninstall()
 
 
 @pytest.fixture(scope="module", autouse=True)

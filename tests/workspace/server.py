@@ -17,6 +17,7 @@ import requests
 from tests.processes import environ_without, until
 
 USER = "ada@example.com"
+WAREHOUSE = "/sql/1.0/warehouses/1a6e3a4d00000001"
 
 
 class Server:

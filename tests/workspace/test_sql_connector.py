@@ -5,50 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pytest
 import requests
 
-from lakeward import databricks_shims
-from lakeward.workspace_connection import Connection, use_connection, write_connection_file
-from tests.workspace.server import Server
+from tests.workspace.server import WAREHOUSE, Server
 
 sql = pytest.importorskip("databricks.sql", reason="databricks-sql-connector is not installed")
 pytestmark = pytest.mark.process
 CLIENT = "sql"
 
-WAREHOUSE = "/sql/1.0/warehouses/1a6e3a4d00000001"
-ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1)"
 Connect = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def connect(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    """Connections as code of a run makes them: `server_hostname` and `http_path`, no address."""
-    file = tmp_path_factory.mktemp("connection") / "connection.json"
-    write_connection_file(file, Connection(server.host, server.token))
-    opened = ExitStack()
-
-    def connect(**options: Any) -> Any:
-        given = {
-            "server_hostname": "lakeward.localhost",
-            "http_path": WAREHOUSE,
-            "access_token": server.token,
-        }
-        connection = sql.connect(**{**given, **options})
-        opened.callback(connection.close)
-        return connection
-
-    was_installed = databricks_shims.is_installed()
-    databricks_shims.install()
-    with use_connection(server.host, file), opened:
-        yield connect
-    if not was_installed:
-        databricks_shims.uninstall()
+ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1)"
 
 
 @pytest.fixture

@@ -96,6 +96,16 @@ def test_wrong_settings_are_refused_and_not_kept(server: Server, taken: list[str
     assert server.get(PATH) == before
 
 
+def test_a_warehouse_has_the_address_for_drivers(client: Any, server: Server) -> None:
+    for warehouse in (client.warehouses.get(WAREHOUSE_ID), next(iter(client.warehouses.list()))):
+        found, host = warehouse.odbc_params, server.host.removeprefix("http://")
+        assert (found.protocol, f"{found.hostname}:{found.port}") == ("http", host)
+        assert found.path == f"/sql/1.0/warehouses/{WAREHOUSE_ID}"
+        assert warehouse.jdbc_url == (
+            f"jdbc:spark://{host}/default;transportMode=http;ssl=0;AuthMech=3;httpPath={found.path};"
+        )
+
+
 def test_the_local_warehouse_stays(client: Any) -> None:
     for change in (client.warehouses.delete, client.warehouses.edit):
         with pytest.raises(sdk.errors.BadRequest, match="is this machine"):

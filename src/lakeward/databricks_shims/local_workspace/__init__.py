@@ -8,6 +8,7 @@ fail with an error that names `lakeward workspace`. That server uses the same fu
 from __future__ import annotations
 
 from lakeward.databricks_shims.local_workspace import catalogs as catalog_handlers
+from lakeward.databricks_shims.local_workspace import files as file_handlers
 from lakeward.databricks_shims.local_workspace import volumes as volume_handlers
 from lakeward.databricks_shims.local_workspace import workspace_files as workspace_handlers
 from lakeward.databricks_shims.local_workspace.adapter import HOST, adapter
@@ -61,6 +62,7 @@ __all__ = [
     "check_inside",
     "check_name",
     "exclusively",
+    "file_handlers",
     "groups_of",
     "handle_request",
     "invalid_parameter",

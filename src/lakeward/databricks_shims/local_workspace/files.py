@@ -51,13 +51,19 @@ def initiate_upload(call: ApiRequest) -> Any:
 
 def _upload_target(call: ApiRequest) -> tuple[Path, ApiError | None]:
     """Return the file of an upload, and the error for one that exists, None where it is overwritten."""
-    file = _local(call)
-    require_volume(call, file, call.path_parameter)
+    file = volume_file(call)
     conflict = ApiError(409, "ALREADY_EXISTS", f"The file {call.path_parameter} already exists.")
     is_new = call.query.get("overwrite", "true").lower() == "false"
     if file.is_dir() or (file.exists() and is_new):
         raise conflict
     return file, conflict if is_new else None
+
+
+def volume_file(call: ApiRequest) -> Path:
+    """Return the place of a file in a volume. Raises ApiError for a path that is in no volume."""
+    file = _local(call)
+    require_volume(call, file, call.path_parameter)
+    return file
 
 
 def delete(call: ApiRequest) -> None:

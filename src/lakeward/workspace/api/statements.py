@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 from anyio import to_thread
 
 from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, invalid_parameter, missing
+from lakeward.workspace.api.volume_operations import parse_volume_operation
 from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
@@ -158,6 +159,7 @@ def submit(
     """Queue a statement and keep it in the history of queries under the key of its execution."""
     store, statement_id = call.store, str(uuid.uuid4())
     text = request.order.statement if request.query_text is None else request.query_text
+    operation = parse_volume_operation(request.order.statement)
     document = {
         "statement_id": statement_id,
         "status": {"state": "PENDING"},
@@ -166,6 +168,7 @@ def submit(
         "query_text": text[:HISTORY_CHARACTERS],
         "disposition": request.order.disposition,
         "query_start_time_ms": now(),
+        "is_volume_operation": operation is not None,
     }
     store.put("statement", statement_id, document, parent=call.caller, active=True)
     wake_warehouse(call, request.warehouse_id)
@@ -180,9 +183,18 @@ def submit(
         if changed is not None:
             on_end(changed)
 
+    order = request.order
+    if operation is not None:
+        try:
+            operation.check(call)
+        except ApiError as error:
+            execution = Execution(statement_id, {}, on_start=started, on_end=ended)
+            execution.end(ExecutionResult(error=str(error), error_code=error.code))
+            return execution
+        order = replace(order, statement=operation.statement(call))
     warehouse = call.context.warehouse
     warehouse.remove_expired_results()
-    return warehouse.submit(statement_id, request.order, on_start=started, on_end=ended)
+    return warehouse.submit(statement_id, order, on_start=started, on_end=ended)
 
 
 def refuse_too_long(statement: str) -> None:
@@ -234,6 +246,8 @@ def _statement(call: ServerRequest, statement_id: str) -> Document:
 
 def _manifest(found: Document) -> Document:
     manifest: Document = found["manifest"]
+    if found.get("is_volume_operation"):
+        manifest["is_volume_operation"] = True
     if found["disposition"] == "INLINE":
         manifest.pop("total_byte_count")
         for chunk in manifest["chunks"]:

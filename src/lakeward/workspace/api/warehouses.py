@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, invalid_parameter, missing
 from lakeward.workspace.api.fields import Types, read_fields
@@ -57,14 +58,14 @@ _LONGEST_NAME, _SHORTEST_STOP, _MOST_CLUSTERS, _MOST_MINIMUM = 99, 10, 40, 30
 
 def list_warehouses(call: ServerRequest) -> Any:
     """List the local warehouse and those that were created."""
-    return {"warehouses": [_local(call), *map(_shown, call.store.find(_KIND))]}
+    created = (_shown(call, each) for each in call.store.find(_KIND))
+    return {"warehouses": [_local(call), *created]}
 
 
 def get(call: ServerRequest) -> Any:
     """Describe a warehouse."""
-    return (
-        _local(call) if call.path_parameter == WAREHOUSE_ID else _shown(_created(call, call.path_parameter))
-    )
+    key = call.path_parameter
+    return _local(call) if key == WAREHOUSE_ID else _shown(call, _created(call, key))
 
 
 @exclusively
@@ -183,13 +184,13 @@ def _refuse_duplicate(call: ServerRequest, name: str) -> None:
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"SQL warehouse with name `{name}` already exists.")
 
 
-def _shown(body: Document) -> Document:
+def _shown(call: ServerRequest, body: Document) -> Document:
     shown = {name: value for name, value in body.items() if name != "creator_user_name"}
     return {
         **shown,
         "num_clusters": int(body["state"] == "RUNNING"),
         "creator_name": body["creator_user_name"],
-        "jdbc_url": "",
+        **_addresses(call, body["id"]),
     }
 
 
@@ -204,7 +205,23 @@ def _local(call: ServerRequest) -> Document:
         "enable_serverless_compute": False,
         "num_clusters": int(running),
         "creator_name": call.owner,
-        "jdbc_url": "",
+        **_addresses(call, WAREHOUSE_ID),
+    }
+
+
+def _addresses(call: ServerRequest, key: str) -> Document:
+    """Return where drivers find a warehouse."""
+    server, path = urlsplit(call.context.host), f"/sql/1.0/warehouses/{key}"
+    tls = int(server.scheme == "https")
+    parameters = f"transportMode=http;ssl={tls};AuthMech=3;httpPath={path};"
+    return {
+        "jdbc_url": f"jdbc:spark://{server.netloc}/default;{parameters}",
+        "odbc_params": {
+            "hostname": server.hostname,
+            "path": path,
+            "port": server.port,
+            "protocol": server.scheme,
+        },
     }
 
 

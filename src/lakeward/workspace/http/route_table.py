@@ -33,6 +33,7 @@ from lakeward.workspace.api import (
     table_history,
     tokens,
     upload_aborts,
+    volume_operations,
     warehouses,
     workspace_info,
     workspace_objects,
@@ -81,6 +82,7 @@ OWN: tuple[Route, ...] = (
     *upload_aborts.ROUTES,
     *connector_service.ROUTES,
     *dbt_output.ROUTES,
+    *volume_operations.ROUTES,
     *endpoint.ROUTES,
 )
 

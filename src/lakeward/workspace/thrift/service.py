@@ -358,7 +358,7 @@ def _metadata_response(call: ServerRequest, operation: Operation, found: Documen
         schema=table_schema(columns),
         resultFormat=RowSetType.ARROW_BASED_SET if operation.arrow else RowSetType.COLUMN_BASED_SET,
         lz4Compressed=False,
-        isStagingOperation=False,
+        isStagingOperation=found.get("is_volume_operation", False),
     )
     if operation.arrow:
         folder = call.context.warehouse.results / operation.key
