@@ -9,12 +9,15 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import requests
 
 from tests.workspace.server import WAREHOUSE, Server
 
 sql = pytest.importorskip("databricks.sql", reason="databricks-sql-connector is not installed")
+from databricks.sql.thrift_api.TCLIService import ttypes  # noqa: E402
+
 pytestmark = pytest.mark.process
 CLIENT = "sql"
 
@@ -59,7 +62,13 @@ VALUES = (
     ("named_struct('x', 1)", "struct", {"x": 1}),
     ("map('a', 1)", "map", [("a", 1)]),
     ("""parse_json('{"a":1}')""", "variant", '{"a":1}'),
-    ("INTERVAL '1' DAY", "interval_day_time", "INTERVAL '1' DAY"),
+    ("INTERVAL '1' DAY", "interval_day_time", "1 00:00:00.000000000"),
+    ("INTERVAL '-1 02:03:04.5' DAY TO SECOND", "interval_day_time", "-1 02:03:04.500000000"),
+    ("INTERVAL '0.000001' SECOND", "interval_day_time", "0 00:00:00.000001000"),
+    ("INTERVAL '-61' MINUTE", "interval_day_time", "-0 01:01:00.000000000"),
+    ("INTERVAL '26' MONTH", "interval_year_month", "2-2"),
+    ("INTERVAL '-1' YEAR", "interval_year_month", "-1-0"),
+    ("CAST(NULL AS INTERVAL DAY)", "interval_day_time", None),
 )
 
 
@@ -437,3 +446,70 @@ def test_the_rest_api_in_place_of_thrift(connect: Connect) -> None:
     cursor.connection.close()
     with pytest.raises(sql.exc.Error, match="status 400"):
         connect(use_sea=True, catalog="nope")
+
+
+def requested(connection: Any, method: str, **fields: Any) -> Any:
+    """The answer to a request that the connector itself does not send in this form."""
+    backend = connection.session.backend
+    handle = connection.session.session_id.to_thrift_handle()
+    direct = ttypes.TSparkGetDirectResults(maxRows=100, maxBytes=2**20)
+    request = getattr(ttypes, f"T{method}Req")(sessionHandle=handle, getDirectResults=direct, **fields)
+    answer = backend.make_request(getattr(backend._client, method), request)
+    assert answer.directResults.operationStatus.operationState == 2, answer.directResults.operationStatus
+    return answer.directResults
+
+
+def test_metadata_is_sent_in_columns(connect: Connect) -> None:
+    """The JDBC driver reads nothing else."""
+    connection = connect()
+    connection.cursor().execute("CREATE OR REPLACE TABLE main.default.sent (id INT, n INT)")
+    catalogs = requested(connection, "GetCatalogs").resultSet.results
+    assert {"hive_metastore", "main", "samples", "system"} <= {*catalogs.columns[0].stringVal.values}
+    name = {"catalogName": "main", "schemaName": "default", "tableName": "sent"}
+    found = requested(connection, "GetColumns", **name)
+    names = [each.columnName for each in found.resultSetMetadata.schema.columns]
+    columns = dict(zip(names, found.resultSet.results.columns, strict=True))
+    assert columns["COLUMN_NAME"].stringVal.values == ["id", "n"]
+    assert columns["ORDINAL_POSITION"].i32Val.values == [0, 1], "the driver adds one"
+
+
+def test_intervals_of_clients_that_read_them_from_arrow(connect: Connect) -> None:
+    """Days are durations; years are strings, since PySpark does not write them to Arrow."""
+    statement = "SELECT INTERVAL '-1 02:03:04.5' DAY TO SECOND AS d, INTERVAL '26' MONTH AS m"
+    types = ttypes.TSparkArrowTypes(intervalTypesAsArrow=True)
+    found = requested(
+        connect(), "ExecuteStatement", statement=statement, canReadArrowResult=True, useArrowNativeTypes=types
+    )
+    batches = [found.resultSetMetadata.arrowSchema, *(b.batch for b in found.resultSet.results.arrowBatches)]
+    table = pa.ipc.open_stream(b"".join(batches)).read_all()
+    assert table.to_pylist() == [{"d": -dt.timedelta(days=1, hours=2, minutes=3, seconds=4.5), "m": "2-2"}]
+    names = [field.metadata[b"Spark:DataType:SqlName"] for field in table.schema]
+    assert names == [b"INTERVAL DAY TO SECOND", b"STRING"]
+
+
+def test_parameters_have_the_order_of_their_ordinals(connect: Connect) -> None:
+    values = [ttypes.TSparkParameterValue(stringValue=str(number)) for number in range(1, 8)]
+    sent = [ttypes.TSparkParameter(ordinal=at, type="INT", value=value) for at, value in enumerate(values, 1)]
+    statement = "SELECT array(?, ?, ?, ?, ?, ?, ?)::STRING"
+    for parameters in (sent, sent[::-1]):
+        found = requested(connect(), "ExecuteStatement", statement=statement, parameters=parameters)
+        assert found.resultSet.results.columns[0].stringVal.values == ["[1, 2, 3, 4, 5, 6, 7]"]
+
+
+@pytest.mark.parametrize("use_sea", [False, True], ids=["thrift", "rest"])
+def test_metadata_of_both_protocols(connect: Connect, use_sea: bool) -> None:
+    cursor = connect(use_sea=use_sea).cursor()
+    cursor.execute("CREATE SCHEMA IF NOT EXISTS main.of_both")
+    cursor.execute("CREATE OR REPLACE TABLE main.of_both.t (id INT NOT NULL, n STRING)")
+    cursor.execute("CREATE OR REPLACE VIEW main.of_both.v AS SELECT 1 AS one")
+    listed = {}
+    for method in (cursor.catalogs, cursor.schemas, cursor.tables, cursor.columns):
+        names = {} if method == cursor.catalogs else {"catalog_name": "main"}
+        if method in (cursor.tables, cursor.columns):
+            names["schema_name"] = "of_both"
+        method(**names)
+        listed[method.__name__] = {value for row in cursor.fetchall() for value in row}
+    assert {"main", "hive_metastore"} <= listed["catalogs"]
+    assert {"default", "of_both", "information_schema"} <= listed["schemas"]
+    assert {"main", "of_both", "t", "v", "TABLE", "VIEW"} <= listed["tables"]
+    assert {"main", "of_both", "t", "v", "id", "n", "one"} <= listed["columns"]

@@ -214,6 +214,13 @@ def test_a_parameter_has_the_value_and_the_type_that_cast_gives(
     assert found["result"]["data_array"] == [[expected, type_of]]
 
 
+def test_parameters_with_positions_have_their_order(server: Server) -> None:
+    """As the JDBC driver sends them: without names."""
+    parameters = [{"ordinal": at, "value": str(at), "type": "INT"} for at in (3, 1, 6, 5, 2, 4)]
+    found = succeed(server, "SELECT array(?, ?, ?, ?, ?, ?)", parameters=parameters)
+    assert found["result"]["data_array"] == [['["1","2","3","4","5","6"]']]
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "condition"),
     [
@@ -272,6 +279,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"parameters": {"a": 1}}, "parameters"),
     ({"parameters": [{"value": "1"}]}, "name"),
     ({"parameters": [{"name": "a"}, {"name": "a"}]}, "twice"),
+    ({"parameters": [{"ordinal": 1}, {"ordinal": 1}]}, "The parameter 1 is given twice"),
+    ({"parameters": [{"ordinal": 1, "value": 2}]}, "The value of the parameter 1 must be a string"),
+    ({"parameters": [{"ordinal": 1}, {"name": "a"}]}, "with a name"),
+    ({"parameters": ["a"]}, "must be an object"),
     ({"statement": "SELECT '" + "x" * (16 * 2**20) + "'"}, "16777216"),
 ]
 

@@ -9,6 +9,7 @@ from lakeward.sql import delta_statements
 from lakeward.sql.construct import Command, Construct, Edit, Edits, RewriteResult
 from lakeward.sql.constructs import (
     bloom_filter_indexes,
+    catalog_listings,
     catalogs,
     clone,
     collations,
@@ -60,6 +61,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *bloom_filter_indexes.CONSTRUCTS,
     *catalogs.CONSTRUCTS,
     *schemas.CONSTRUCTS,
+    *catalog_listings.CONSTRUCTS,
     *listings.CONSTRUCTS,
     *volumes.CONSTRUCTS,
     *expressions.CONSTRUCTS,

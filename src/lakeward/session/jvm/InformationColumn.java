@@ -6,8 +6,15 @@ import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.FractionalType;
+import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.YearMonthIntervalType;
 import scala.Option;
 
 /** The values of information_schema.columns for one column, by column name. */
@@ -43,6 +50,7 @@ public class InformationColumn {
         return values;
     }
 
+    /** Source: https://docs.databricks.com/aws/en/sql/language-manual/information-schema/columns */
     private static void addType(Map values, DataType type) {
         String full = type.sql();
         int end = 0;
@@ -50,9 +58,25 @@ public class InformationColumn {
         values.put("full_data_type", type.catalogString());
         values.put("data_type", full.substring(0, end));
         if (type instanceof DecimalType) {
-            values.put("numeric_precision", Integer.valueOf(((DecimalType) type).precision()));
-            values.put("numeric_precision_radix", Integer.valueOf(10));
-            values.put("numeric_scale", Integer.valueOf(((DecimalType) type).scale()));
+            addNumber(values, ((DecimalType) type).precision(), 10, Integer.valueOf(((DecimalType) type).scale()));
+        } else if (type instanceof IntegralType) {
+            addNumber(values, 8 * type.defaultSize(), 2, Integer.valueOf(0));
+        } else if (type instanceof FractionalType) {
+            // As the SQL standard counts: the bits of the mantissa.
+            addNumber(values, type.defaultSize() == 4 ? 24 : 53, 2, null);
+        } else if (type instanceof DateType) {
+            values.put("datetime_precision", Integer.valueOf(0));
+        } else if (type instanceof TimestampType || type instanceof TimestampNTZType) {
+            values.put("datetime_precision", Integer.valueOf(3));
+        } else if (type instanceof DayTimeIntervalType || type instanceof YearMonthIntervalType) {
+            values.put("datetime_precision", Integer.valueOf(full.endsWith("SECOND") ? 3 : 0));
+            values.put("interval_type", full.substring(end).trim());
         }
+    }
+
+    private static void addNumber(Map values, int precision, int radix, Integer scale) {
+        values.put("numeric_precision", Integer.valueOf(precision));
+        values.put("numeric_precision_radix", Integer.valueOf(radix));
+        values.put("numeric_scale", scale);
     }
 }

@@ -69,7 +69,11 @@ public class SqlParser implements ParserInterface {
     }
 
     public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) throws ParseException {
-        return (LogicalPlan) parse(text, PLAN, isEmpty(parameters) ? null : parameters);
+        if (isEmpty(parameters)) return (LogicalPlan) parse(text, PLAN, null);
+        if (!(parameters instanceof PositionalParameterContext)) return (LogicalPlan) parse(text, PLAN, parameters);
+        PositionalParameterContext positional = (PositionalParameterContext) parameters;
+        if (PositionalParameters.isProbe(positional)) return spark.parsePlan("SELECT 1");
+        return (LogicalPlan) parse(text, PLAN, PositionalParameters.inOrder(session, positional));
     }
 
     private Object parse(String text, int what, ParameterContext parameters) throws ParseException {

@@ -53,6 +53,7 @@ SOURCES = (
     "RowCounts",
     "SqlCommand",
     "VersionedNames",
+    "PositionalParameters",
     "SqlParser",
     "JsonPath",
     "SqlRules",

@@ -139,6 +139,7 @@ class StatementRequest:
             byte_limit=_limit(body, "byte_limit"),
             disposition=disposition,
             format=layout,
+            intervals="arrow",
         )
         on_timeout = _choice(body, "on_wait_timeout", ("CONTINUE", "CANCEL"))
         wait = _seconds(_text(body, "wait_timeout") or "10s")
@@ -322,19 +323,28 @@ def _parameters(value: Any) -> list[Document]:
         return []
     if not isinstance(value, list):
         raise invalid_parameter("The parameters field must be a list.")
+    if any(not isinstance(each, dict) for each in value):
+        raise invalid_parameter("Each entry of the parameters field must be an object.")
+    # The JDBC driver sends positions, in any order.
+    by = "ordinal" if value and all(map(_has_position, value)) else "name"
     seen = set()
     for each in value:
-        if not isinstance(each, dict) or not isinstance(each.get("name"), str) or not each["name"]:
+        if by == "name" and (not isinstance(each.get("name"), str) or not each["name"]):
             raise invalid_parameter("Each entry of the parameters field must be an object with a name.")
         for field in ("value", "type"):
             if not isinstance(each.get(field), (str, type(None))):
-                raise invalid_parameter(
-                    f"The {field} of the parameter {each['name']!r:.100} must be a string."
-                )
-        if each["name"] in seen:
-            raise invalid_parameter(f"The parameter {each['name']!r:.100} is given twice.")
-        seen.add(each["name"])
+                raise invalid_parameter(f"The {field} of the parameter {each[by]!r:.100} must be a string.")
+        if each[by] in seen:
+            raise invalid_parameter(f"The parameter {each[by]!r:.100} is given twice.")
+        seen.add(each[by])
+    if by == "ordinal":
+        return sorted(({**each, "name": None} for each in value), key=lambda each: each["ordinal"])
     return value
+
+
+def _has_position(parameter: Document) -> bool:
+    ordinal = parameter.get("ordinal")
+    return isinstance(ordinal, int) and not isinstance(ordinal, bool) and not parameter.get("name")
 
 
 def _seconds(text: str) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lakeward.quoting import quote_string
+from lakeward.session import BUILT_IN_CATALOGS
 
 _TABLES_ARE = "CASE WHEN table_type LIKE '%VIEW' THEN 'VIEW' ELSE 'TABLE' END"
 # java.sql.Types
@@ -82,7 +83,11 @@ def _nulls(kind: str, *names: str) -> str:
 
 def catalogs(_: Any) -> str:
     """Return the statement for GetCatalogs."""
-    return "SELECT catalog_name AS TABLE_CAT FROM system.information_schema.catalogs ORDER BY 1"
+    built_in = ", ".join(f"({quote_string(name)})" for name in sorted(BUILT_IN_CATALOGS))
+    return (
+        "SELECT catalog_name AS TABLE_CAT FROM system.information_schema.catalogs "
+        f"UNION SELECT * FROM VALUES {built_in} ORDER BY 1"
+    )
 
 
 def schemas(request: Any) -> str:
@@ -135,7 +140,7 @@ def columns(request: Any) -> str:
         "IF(is_nullable = 'NO', 0, 1) AS NULLABLE, coalesce(comment, '') AS REMARKS, "
         "column_default AS COLUMN_DEF, "
         f"{_nulls('INT', 'SQL_DATA_TYPE', 'SQL_DATETIME_SUB', 'CHAR_OCTET_LENGTH')}, "
-        "CAST(ordinal_position AS INT) AS ORDINAL_POSITION, is_nullable AS IS_NULLABLE, "
+        "CAST(ordinal_position - 1 AS INT) AS ORDINAL_POSITION, is_nullable AS IS_NULLABLE, "
         f"{_nulls('STRING', 'SCOPE_CATALOG', 'SCOPE_SCHEMA', 'SCOPE_TABLE')}, "
         f"{_nulls('SMALLINT', 'SOURCE_DATA_TYPE')}, "
         "'NO' AS IS_AUTO_INCREMENT "

@@ -7,8 +7,12 @@ from typing import Any
 
 
 def statement_parameters(given: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the parameters of a statement as the warehouse takes them: in order, or by name."""
-    return [{"name": each.name, **_typed(each.type, _text(each.value), each.arguments)} for each in given]
+    """Return the parameters of a statement as the warehouse takes them: in order, or by name.
+
+    Drivers may send those with an ordinal in any order.
+    """
+    ordered = sorted(given, key=lambda each: each.ordinal or 0)
+    return [{"name": each.name, **_typed(each.type, _text(each.value), each.arguments)} for each in ordered]
 
 
 def _typed(kind: str | None, value: str | None, arguments: Sequence[Any] | None) -> dict[str, Any]:

@@ -158,8 +158,9 @@ async def get_metadata(call: ServerRequest, request: Any, method: str) -> Any:
     """Start the statement of a metadata request."""
     session = _session(call, request.sessionHandle)
     title, kind, make = METADATA[method]
-    order = _order(session, make(request), True, None)
-    operation = await _start(call, session, order, kind, arrow=True, title=title)
+    # These requests have no flag for Arrow: drivers read columns.
+    order = _order(session, make(request), False, None)
+    operation = await _start(call, session, order, kind, arrow=False, title=title)
     return await _started(call, session, operation, "TExecuteStatementResp", request.getDirectResults)
 
 
@@ -175,6 +176,7 @@ def _order(session: ClientSession, statement: str, arrow: bool, types: Any) -> S
         disposition="EXTERNAL_LINKS",
         format="ARROW_STREAM",
         text_types=text_types,
+        intervals="arrow" if arrow and types and types.intervalTypesAsArrow else "hive",
     )
 
 

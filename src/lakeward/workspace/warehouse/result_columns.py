@@ -27,9 +27,19 @@ _GEOSPATIAL = (T.GeometryType, T.GeographyType)
 _INTERVALS = (T.DayTimeIntervalType, T.YearMonthIntervalType, T.CalendarIntervalType)
 
 
-def describe(schema: T.StructType) -> list[dict[str, Any]]:
-    """Return the `columns` of a manifest's schema."""
-    return [_column(position, field) for position, field in enumerate(schema.fields)]
+def describe(schema: T.StructType, intervals: str = "sql") -> list[dict[str, Any]]:
+    """Return the `columns` of a manifest's schema; `intervals` as in `as_arrow`.
+
+    PySpark does not write intervals of years and months to Arrow: clients that read intervals from Arrow get
+    strings.
+    """
+    columns = [_column(position, field) for position, field in enumerate(schema.fields)]
+    if intervals == "arrow":
+        for column, field in zip(columns, schema.fields, strict=True):
+            if isinstance(field.dataType, T.YearMonthIntervalType):
+                column |= {"type_text": "STRING", "type_name": "STRING"}
+                del column["type_interval_type"]
+    return columns
 
 
 def _column(position: int, field: T.StructField) -> dict[str, Any]:
@@ -52,15 +62,16 @@ def as_text(frame: DataFrame) -> DataFrame:
     return _converted(frame, [_text(field.dataType) for field in frame.schema.fields])
 
 
-def as_arrow(frame: DataFrame, text_types: Collection[str] = ()) -> DataFrame:
+def as_arrow(frame: DataFrame, text_types: Collection[str] = (), intervals: str = "sql") -> DataFrame:
     """Return all values in types of Arrow, in columns `c0`, `c1` …; strings where Arrow has none.
 
     Args:
         frame: The result.
         text_types: Names of `TEXT_TYPES` whose values are strings, too, as SQL and JSON write them.
+        intervals: How intervals are written: `sql`, `hive` or `arrow`.
     """
     kinds = [field.dataType for field in frame.schema.fields]
-    return _converted(frame, [_arrow(kind, text_types) for kind in kinds])
+    return _converted(frame, [_arrow(kind, text_types, intervals) for kind in kinds])
 
 
 TEXT_TYPES: Mapping[str, tuple[type[T.DataType], ...]] = {
@@ -72,14 +83,24 @@ TEXT_TYPES: Mapping[str, tuple[type[T.DataType], ...]] = {
 """Types that clients read from Arrow only if they request it."""
 
 
-def _arrow(kind: T.DataType, text_types: Collection[str]) -> tuple[str, ...]:
-    if isinstance(kind, (*_INTERVALS, *_GEOSPATIAL, T.VariantType)):
+def _arrow(kind: T.DataType, text_types: Collection[str], intervals: str) -> tuple[str, ...]:
+    if isinstance(kind, _INTERVALS):
+        return _interval(kind, intervals)
+    if isinstance(kind, (*_GEOSPATIAL, T.VariantType)):
         return _text(kind)
     if not any(isinstance(kind, TEXT_TYPES[name]) for name in text_types):
         return ()
     if isinstance(kind, TEXT_TYPES["nested"]):
         return ("to_json", "", "ignoreNullFields", "false")
     return ("string",)
+
+
+def _interval(kind: T.DataType, form: str) -> tuple[str, ...]:
+    if form == "sql" or isinstance(kind, T.CalendarIntervalType):
+        return ("string",)
+    if isinstance(kind, T.YearMonthIntervalType):
+        return ("year_month",)
+    return () if form == "arrow" else ("day_time",)
 
 
 def _converted(frame: DataFrame, conversions: list[tuple[str, ...]]) -> DataFrame:
