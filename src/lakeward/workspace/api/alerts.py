@@ -99,7 +99,7 @@ def trash(call: ServerRequest) -> None:
     if call.flag("purge"):
         call.store.delete(KIND, _TRASH.find_record(call)["id"])
     else:
-        _TRASH.add(call)
+        _TRASH.add(call.store, _TRASH.require_active(call))
 
 
 def schedules(store: Store) -> Iterator[Document]:

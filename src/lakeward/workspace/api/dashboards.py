@@ -26,6 +26,7 @@ from lakeward.databricks_shims.local_workspace import (
 )
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.permissions import has_permission, require
+from lakeward.workspace.api.trash import ACTIVE, Trash
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now, time_text
 
@@ -44,6 +45,7 @@ _FIELDS: Types = {
     "dataset_schema": str,
 }
 _ENDING = ".lvdash.json"
+_TRASH = Trash(_KIND, "dashboard", "TRASHED", key="dashboard_id")
 # As the SDK documents: lists have the summary alone.
 _SUMMARY = ("dashboard_id", "display_name", "create_time", "lifecycle_state", "warehouse_id")
 _MOST_BYTES = 10 * 2**20  # assumed: the limit of workspace/import
@@ -54,7 +56,7 @@ def list_dashboards(call: ServerRequest) -> Any:
     found = [
         {name: each[name] for name in _SUMMARY if name in each}
         for each in call.store.find(_KIND)
-        if (call.flag("show_trashed") or each["lifecycle_state"] == "ACTIVE")
+        if (call.flag("show_trashed") or each["lifecycle_state"] == ACTIVE)
         and has_permission(call, _ACL, each["dashboard_id"], "CAN_READ")
     ]
     return paginate(call, found, "dashboards")
@@ -77,7 +79,7 @@ def create(call: ServerRequest) -> Any:
         **given,
         "parent_path": folder,
         "path": _path(folder, given["display_name"]),
-        "lifecycle_state": "ACTIVE",
+        "lifecycle_state": ACTIVE,
         "creator_user_name": call.caller,
         "create_time": created,
         "update_time": created,
@@ -117,16 +119,15 @@ def trash(call: ServerRequest) -> None:
 
 def trash_dashboard(call: ServerRequest, dashboard: Document) -> None:
     """Move a dashboard to the trash."""
-    call.store.put(_KIND, dashboard["dashboard_id"], {**dashboard, "lifecycle_state": "TRASHED"})
+    _TRASH.add(call.store, dashboard)
 
 
 def active_dashboards(call: ServerRequest, *, of_all: bool = False) -> list[Document]:
     """Return the dashboards that are not in the trash: those that the user may read, or of all users."""
     return [
         each
-        for each in call.store.find(_KIND)
-        if each["lifecycle_state"] == "ACTIVE"
-        and (of_all or has_permission(call, _ACL, each["dashboard_id"], "CAN_READ"))
+        for each in _TRASH.active_records(call.store)
+        if of_all or has_permission(call, _ACL, each["dashboard_id"], "CAN_READ")
     ]
 
 
@@ -210,32 +211,21 @@ def _require_folder(call: ServerRequest, folder: str) -> None:
 
 
 def _refuse_duplicate(call: ServerRequest, dashboard: Document) -> None:
-    for each in call.store.find(_KIND):
-        if (
-            each["path"] == dashboard["path"]
-            and each["lifecycle_state"] == "ACTIVE"
-            and each["dashboard_id"] != dashboard["dashboard_id"]
-        ):
+    for each in _TRASH.active_records(call.store):
+        if each["path"] == dashboard["path"] and each["dashboard_id"] != dashboard["dashboard_id"]:
             raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path ({each['path']}) already exists.")
 
 
 def _found(call: ServerRequest, level: str) -> Document:
     """Return the dashboard of the request. Raises ApiError where the caller lacks this level on it."""
-    return require_dashboard(call, call.path_parameter, level)
-
-
-def require_dashboard(call: ServerRequest, key: str, level: str) -> Document:
-    """Return a dashboard. Raises ApiError for an unknown one, and where the user lacks this level on it."""
-    found = call.store.get(_KIND, key)
-    if found is None:
-        raise missing(f"The dashboard {key[:100]}")
-    require(call, _ACL, key, level)
+    found = _TRASH.find_record(call)
+    require(call, _ACL, found["dashboard_id"], level)
     return found
 
 
 def _active(call: ServerRequest, level: str) -> Document:
     found = _found(call, level)
-    if found["lifecycle_state"] != "ACTIVE":
+    if found["lifecycle_state"] != ACTIVE:
         raise ApiError(400, "INVALID_STATE", f"The dashboard {found['dashboard_id']} is in the trash.")
     return found
 

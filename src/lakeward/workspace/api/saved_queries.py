@@ -89,7 +89,7 @@ def update(call: ServerRequest) -> Any:
 @exclusively
 def trash(call: ServerRequest) -> None:
     """Move a query to the trash: it is not listed, and tasks cannot run it."""
-    _TRASH.add(call)
+    _TRASH.add(call.store, _TRASH.require_active(call))
 
 
 def _read(call: ServerRequest) -> Document:

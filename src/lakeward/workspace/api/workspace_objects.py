@@ -20,12 +20,8 @@ from lakeward.databricks_shims.local_workspace import (
     workspace_handlers,
 )
 from lakeward.workspace.api import notebook_export
-from lakeward.workspace.api.dashboards import (
-    active_dashboards,
-    plain_path,
-    require_dashboard,
-    trash_dashboard,
-)
+from lakeward.workspace.api.dashboards import active_dashboards, plain_path, trash_dashboard
+from lakeward.workspace.api.permissions import require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
@@ -63,7 +59,7 @@ def delete(call: ServerRequest) -> None:
     """Remove an object; dashboards, those in the folder included, go to the trash."""
     dashboard = _dashboard(call)
     if dashboard is not None:
-        require_dashboard(call, dashboard["dashboard_id"], "CAN_MANAGE")
+        require(call, "dashboards", dashboard["dashboard_id"], "CAN_MANAGE")
         trash_dashboard(call, dashboard)
         return
     path = call.required("path")
