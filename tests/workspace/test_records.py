@@ -32,7 +32,12 @@ CASES: dict[str, tuple[str, bool, dict[str, Any], dict[str, Any]]] = {
     "instance_pool": (
         "/api/2.0/instance-pools",
         True,
-        {"instance_pool_name": "pool", "node_type_id": "i3.xlarge", "custom_tags": {"a": "b"}},
+        {
+            "instance_pool_name": "pool",
+            "node_type_id": "i3.xlarge",
+            "custom_tags": {"a": "b"},
+            "node_type_flexibility": {"alternate_node_type_ids": ["i3.2xlarge"]},
+        },
         {"instance_pool_name": "other", "node_type_id": "i3.xlarge"},
     ),
     "git_credential": (
@@ -56,7 +61,12 @@ CASES: dict[str, tuple[str, bool, dict[str, Any], dict[str, Any]]] = {
     "storage_credential": (
         f"{UC}/storage-credentials",
         False,
-        {"name": "lake", "aws_iam_role": {"role_arn": "arn:x"}, "skip_validation": True},
+        {
+            "name": "lake",
+            "aws_iam_role": {"role_arn": "arn:x"},
+            "skip_validation": True,
+            "cloudflare_api_token": {"secret_access_key": "hunter2hunter2"},
+        },
         {"comment": "other"},
     ),
     "external_location": (
@@ -68,7 +78,12 @@ CASES: dict[str, tuple[str, bool, dict[str, Any], dict[str, Any]]] = {
     "connection": (
         f"{UC}/connections",
         False,
-        {"name": "pg", "connection_type": "POSTGRESQL", "options": {"password": "hunter2hunter2"}},
+        {
+            "name": "pg",
+            "connection_type": "POSTGRESQL",
+            "options": {"password": "hunter2hunter2"},
+            "secrets": {"token": "hunter2hunter2"},
+        },
         {"comment": "other"},
     ),
 }
@@ -116,6 +131,7 @@ def test_a_record_is_created_read_changed_and_deleted(server: Server, kind: Reco
     shown = {name: value for name, value in body.items() if name not in kind.hidden}
     assert shown.items() <= made.items()
     assert not set(kind.hidden) & set(made)
+    assert "hunter2" not in str(made)
     one = f"{path}/get?{kind.key}={key}" if verbs else f"{path}/{key}"
     found = server.get(one)
     assert found.get(kind.wrapper, found) == made and made in records(server, kind)

@@ -4,43 +4,12 @@ from __future__ import annotations
 
 from lakeward.databricks_shims.local_workspace import invalid_parameter
 from lakeward.workspace.api.cluster_kinds import require_node_type, require_version
-from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.fields import read_fields, types_of
 from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
-FIELDS: Types = {
-    "cluster_name": str,
-    "spark_version": str,
-    "node_type_id": str,
-    "driver_node_type_id": str,
-    "num_workers": int,
-    "autoscale": dict,
-    "autotermination_minutes": int,
-    "spark_conf": dict,
-    "spark_env_vars": dict,
-    "custom_tags": dict,
-    "init_scripts": list,
-    "ssh_public_keys": list,
-    "cluster_log_conf": dict,
-    "data_security_mode": str,
-    "single_user_name": str,
-    "runtime_engine": str,
-    "policy_id": str,
-    "apply_policy_default_values": bool,
-    "instance_pool_id": str,
-    "driver_instance_pool_id": str,
-    "enable_elastic_disk": bool,
-    "enable_local_disk_encryption": bool,
-    "aws_attributes": dict,
-    "azure_attributes": dict,
-    "gcp_attributes": dict,
-    "docker_image": dict,
-    "workload_type": dict,
-    "kind": str,
-    "is_single_node": bool,
-    "use_ml_runtime": bool,
-}
+FIELDS = types_of("cluster")
 """The settings of a cluster that a client may send."""
 
 

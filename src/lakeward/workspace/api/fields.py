@@ -1,15 +1,25 @@
-"""Typed fields of a request body, declared as tables: name -> JSON type."""
+"""Typed fields of a request body, as tables: name -> JSON type."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import invalid_parameter
+from lakeward.databricks_shims.local_workspace import invalid_parameter, resource_fields
 
 Types = Mapping[str, type]
 
 _NAMES = {str: "a string", int: "a number", bool: "true or false", list: "a list", dict: "an object"}
+
+
+def types_of(resource: str) -> Types:
+    """Return the fields that clients set of a resource, as databricks-sdk declares them.
+
+    >>> types_of("ip_access_list")["enabled"]
+    <class 'bool'>
+    """
+    types = {each.__name__: each for each in _NAMES}
+    return {name: types[kind] for name, kind in resource_fields()[resource].items()}
 
 
 def read_fields(body: Mapping[str, Any], types: Types, *, required: Collection[str] = ()) -> dict[str, Any]:

@@ -12,30 +12,14 @@ from lakeward.databricks_shims.local_workspace import (
     missing,
     paginate,
 )
-from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.fields import Types, read_fields, types_of
 from lakeward.workspace.api.securables import forget, move_grants
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
 
 _PARTS = ("catalog_name", "schema_name", "name")
 _MODEL: Types = {**dict.fromkeys(_PARTS, str), "comment": str, "storage_location": str}
-_FUNCTION: Types = {
-    **_MODEL,
-    "routine_body": str,
-    "routine_definition": str,
-    "full_data_type": str,
-    "data_type": str,
-    "input_params": dict,
-    "return_params": dict,
-    "parameter_style": str,
-    "is_deterministic": bool,
-    "sql_data_access": str,
-    "is_null_call": bool,
-    "security_type": str,
-    "specific_name": str,
-    "properties": str,
-    "external_language": str,
-}
+_FUNCTION = types_of("function")
 
 
 def list_models(call: ServerRequest) -> Any:

@@ -6,10 +6,11 @@ import builtins
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
-from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.fields import Types, read_fields, types_of
 from lakeward.workspace.api.securables import delete_grants, move_grants, require_record
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
@@ -28,7 +29,6 @@ class RecordKind:
         noun: Name in error messages.
         key: Field of the identifier; equal to `unique` where the name is the identifier.
         items: Field of a list answer.
-        fields: Settable fields and their types.
         required: Fields that a new record needs.
         unique: Field that no two records share, "" where none is.
         hidden: Fields that are checked and neither kept nor returned.
@@ -46,7 +46,6 @@ class RecordKind:
     noun: str
     key: str
     items: str
-    fields: Types
     required: tuple[str, ...]
     unique: str = ""
     hidden: tuple[str, ...] = ()
@@ -58,6 +57,11 @@ class RecordKind:
     as_shown: Callable[[Document], Document] = dict
     refers_to: tuple[tuple[str, str], ...] = ()
     used_by: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def fields(self) -> Types:
+        """The settable fields and their types."""
+        return types_of(self.kind)
 
     def list(self, call: ServerRequest) -> Any:
         """List all records."""

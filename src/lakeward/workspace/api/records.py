@@ -13,7 +13,6 @@ import json
 
 from lakeward.databricks_shims.local_workspace import Route, exclusively, invalid_parameter, user_id
 from lakeward.workspace.api.cluster_kinds import require_node_type
-from lakeward.workspace.api.fields import Types
 from lakeward.workspace.api.git_providers import require_provider
 from lakeward.workspace.api.record_kind import RecordKind
 from lakeward.workspace.state.store import Document
@@ -71,22 +70,11 @@ def _check_script(body: Document) -> None:
         raise invalid_parameter("script is not base64.") from None
 
 
-_UC_COMMON: Types = {"name": str, "comment": str, "owner": str, "read_only": bool, "isolation_mode": str}
-
 POLICIES = RecordKind(
     "cluster_policy",
     "Cluster policy",
     "policy_id",
     "policies",
-    {
-        "name": str,
-        "definition": str,
-        "description": str,
-        "libraries": list,
-        "max_clusters_per_user": int,
-        "policy_family_id": str,
-        "policy_family_definition_overrides": str,
-    },
     ("name",),
     unique="name",
     defaults=(("is_default", False),),
@@ -99,21 +87,6 @@ POOLS = RecordKind(
     "Instance pool",
     "instance_pool_id",
     "instance_pools",
-    {
-        "instance_pool_name": str,
-        "node_type_id": str,
-        "min_idle_instances": int,
-        "max_capacity": int,
-        "idle_instance_autotermination_minutes": int,
-        "custom_tags": dict,
-        "aws_attributes": dict,
-        "azure_attributes": dict,
-        "gcp_attributes": dict,
-        "disk_spec": dict,
-        "enable_elastic_disk": bool,
-        "preloaded_spark_versions": list,
-        "preloaded_docker_images": list,
-    },
     ("instance_pool_name", "node_type_id"),
     unique="instance_pool_name",
     defaults=(
@@ -127,7 +100,6 @@ GIT_CREDENTIALS = RecordKind(
     "Git credential",
     "credential_id",
     "credentials",
-    {"git_provider": str, "git_username": str, "git_email": str, "personal_access_token": str, "name": str},
     ("git_provider",),
     hidden=("personal_access_token",),
     check=_check_provider,
@@ -137,7 +109,6 @@ ADDRESSES = RecordKind(
     "IP access list",
     "list_id",
     "ip_access_lists",
-    {"label": str, "list_type": str, "ip_addresses": list, "enabled": bool},
     ("label", "list_type"),
     wrapper="ip_access_list",
     defaults=(("enabled", True),),
@@ -149,7 +120,6 @@ SCRIPTS = RecordKind(
     "Global init script",
     "script_id",
     "scripts",
-    {"name": str, "script": str, "position": int, "enabled": bool},
     ("name", "script"),
     defaults=(("enabled", False), ("position", 0)),
     check=_check_script,
@@ -159,17 +129,9 @@ STORAGE_CREDENTIALS = RecordKind(
     "Storage credential",
     "name",
     "storage_credentials",
-    {
-        **_UC_COMMON,
-        "aws_iam_role": dict,
-        "azure_managed_identity": dict,
-        "azure_service_principal": dict,
-        "databricks_gcp_service_account": dict,
-        "skip_validation": bool,
-    },
     ("name",),
     unique="name",
-    hidden=("skip_validation",),
+    hidden=("skip_validation", "cloudflare_api_token"),
     used_by=(("external_location", "credential_name"),),
 )
 LOCATIONS = RecordKind(
@@ -177,7 +139,6 @@ LOCATIONS = RecordKind(
     "External location",
     "name",
     "external_locations",
-    {**_UC_COMMON, "url": str, "credential_name": str, "skip_validation": bool, "fallback": bool},
     ("name", "url", "credential_name"),
     unique="name",
     hidden=("skip_validation",),
@@ -188,10 +149,9 @@ CONNECTIONS = RecordKind(
     "Connection",
     "name",
     "connections",
-    {**_UC_COMMON, "connection_type": str, "options": dict, "properties": dict},
     ("name", "connection_type", "options"),
     unique="name",
-    hidden=("options",),
+    hidden=("options", "secrets"),
 )
 KINDS = (POLICIES, POOLS, GIT_CREDENTIALS, ADDRESSES, SCRIPTS, STORAGE_CREDENTIALS, LOCATIONS, CONNECTIONS)
 

@@ -15,7 +15,7 @@ from lakeward.databricks_shims.local_workspace import (
     invalid_parameter,
     paginate,
 )
-from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.fields import read_fields, types_of
 from lakeward.workspace.api.trash import ACTIVE, Trash
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
@@ -23,19 +23,7 @@ from lakeward.workspace.runs.saved_query import KIND
 from lakeward.workspace.state.store import Document, now, time_text
 
 PATH = "/api/2.0/sql/queries"
-_FIELDS: Types = {
-    "display_name": str,
-    "query_text": str,
-    "warehouse_id": str,
-    "catalog": str,
-    "schema": str,
-    "description": str,
-    "parent_path": str,
-    "run_as_mode": str,
-    "apply_auto_limit": bool,
-    "parameters": list,
-    "tags": list,
-}
+_FIELDS = types_of("query")
 _MODES = ("OWNER", "VIEWER")
 _TRASH = Trash(KIND, "query", "TRASHED")
 

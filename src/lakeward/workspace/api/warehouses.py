@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, invalid_parameter, missing
-from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.fields import read_fields, types_of
 from lakeward.workspace.api.permissions import delete_permissions, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import WAREHOUSE_ID, WAREHOUSE_PREFIX
@@ -23,20 +23,7 @@ from lakeward.workspace.state.store import Document
 
 _KIND, _ACL = "warehouse", "warehouses"
 _LOCAL_NAME = "local"
-_FIELDS: Types = {
-    "name": str,
-    "cluster_size": str,
-    "auto_stop_mins": int,
-    "min_num_clusters": int,
-    "max_num_clusters": int,
-    "enable_photon": bool,
-    "enable_serverless_compute": bool,
-    "warehouse_type": str,
-    "spot_instance_policy": str,
-    "instance_profile_arn": str,
-    "channel": dict,
-    "tags": dict,
-}
+_FIELDS = types_of("warehouse")
 _CHOICES = {
     "cluster_size": (
         *("2X-Small", "X-Small", "Small", "Medium", "Large", "X-Large", "2X-Large", "3X-Large", "4X-Large"),
