@@ -64,7 +64,7 @@ def read_principals(state: Path, owner: str, groups_of_owner: Iterable[str] = ()
     groups = {"users": frozenset([*users.values(), *machines.values()]), "admins": frozenset([owner])}
     for each in documents.get(GROUPS, ()):
         if stored[each["id"]] != "users":
-            members = [_member_id(member) for member in each.get("members") or ()]
+            members = [member_id(member) for member in each.get("members") or ()]
             groups[stored[each["id"]]] = frozenset(names[member] for member in members if member in names)
     for group in groups_of_owner:
         groups[group] = groups.get(group, frozenset()) | {owner}
@@ -92,5 +92,6 @@ def _documents(file: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _member_id(member: Any) -> str:
+def member_id(member: Any) -> str:
+    """Return the id of a member of a group, as SCIM has it."""
     return str(member.get("value") if isinstance(member, dict) else member)

@@ -18,7 +18,7 @@ from lakeward.bundle import Bundle
 from lakeward.jobs.concurrency import FileSemaphore, RunSemaphore, max_parallel_tasks, run_lock
 from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT, Task
 from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
-from lakeward.jobs.job_run import TaskLauncher
+from lakeward.jobs.job_run import PlannedJobRun, TaskLauncher
 from lakeward.jobs.pipelines import ensure_schemas_and_volumes
 from lakeward.jobs.run_history import (
     PreviousRun,
@@ -131,34 +131,25 @@ def run(
     )
     private_folder(settings.state)
     begin = time.monotonic()
+
+    def record(loop: RunLoop) -> None:
+        progress = _run_progress(loop, bundle, launcher, planned.parameters, time.monotonic() - begin)
+        # The report alone needs it.
+        with suppress(OSError):
+            save_progress(folder, progress)
+
     with ExitStack() as stack:
         stack.enter_context(_run_slot(bundle, key, settings))
         stack.callback(launcher.close)
         if planned.has_work:
             if not options.selection.dry_run:
-                planned.install()
-                if options.isolated:
-                    launcher.prestart(planned.processes)
-                    wheels = folder / "wheels"
-                    stack.callback(shutil.rmtree, wheels, ignore_errors=True)
-                    launcher.wheels = unpack_wheels(bundle, wheels)
+                _prepare_tasks(planned, launcher, stack)
             options.provision(bundle, settings)
-
-        def record(loop: RunLoop) -> None:
-            seconds = time.monotonic() - begin
-            progress = _run_progress(loop, bundle, launcher, planned.parameters, seconds)
-            # The report alone needs it.
-            with suppress(OSError):
-                save_progress(folder, progress)
-
         loop = planned.run_loop(time.monotonic(), None if options.selection.dry_run else record)
         _execute(loop)
-    exits = {
-        task: str(json.loads(text))
-        for (task, name), text in planned.values.items()
-        if name in (NOTEBOOK_EXIT, ALERT_OUTPUT)
-    }
-    result = JobRun(run_id, loop.state.result, loop.results(), time.monotonic() - begin, exits)
+    result = JobRun(
+        run_id, loop.state.result, loop.results(), time.monotonic() - begin, _exits(planned.values)
+    )
     if not options.selection.dry_run:
         ended = {task: each.end for task, each in loop.state.states.items() if each.end is not None}
         repairs = previous.repairs + 1 if previous else 0
@@ -167,6 +158,25 @@ def run(
         save_run(settings.jobs, key, result, kept, started=launcher.started, records=records)
         delete_old_runs(settings.jobs, key)
     return result
+
+
+def _prepare_tasks(planned: PlannedJobRun, launcher: TaskLauncher, stack: ExitStack) -> None:
+    """Install the packages of the tasks; of isolated ones start the workers and unpack the wheels, too."""
+    planned.install()
+    if launcher.isolated_in is not None:
+        launcher.prestart(planned.processes)
+        wheels = launcher.isolated_in / "wheels"
+        stack.callback(shutil.rmtree, wheels, ignore_errors=True)
+        launcher.wheels = unpack_wheels(launcher.bundle, wheels)
+
+
+def _exits(values: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Return the results of notebooks and alerts by task."""
+    return {
+        task: str(json.loads(text))
+        for (task, name), text in values.items()
+        if name in (NOTEBOOK_EXIT, ALERT_OUTPUT)
+    }
 
 
 def _run_slot(bundle: Bundle, key: str, settings: Settings) -> AbstractContextManager[None]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.elements import Key, split_name
-from lakeward.spark_internals import analyzed_plan, java_session, jvm_view, sql_parser
+from lakeward.spark_internals import analyzed_plan, java_session, jvm_view, scala_list, sql_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,8 +51,8 @@ def class_name(java: Any) -> str:
 def source_nodes(df: DataFrame) -> list[Any]:
     """Return the leaf nodes of a query's plan, including those of subqueries."""
     analyzed = analyzed_plan(df)
-    plans = [analyzed, *_as_list(analyzed.subqueriesAll())]
-    return [leaf for plan in plans for leaf in _as_list(plan.collectLeaves())]
+    plans = [analyzed, *scala_list(analyzed.subqueriesAll())]
+    return [leaf for plan in plans for leaf in scala_list(plan.collectLeaves())]
 
 
 def plan_text(df: DataFrame) -> str:
@@ -88,10 +88,6 @@ def require_output_mode(df: DataFrame, mode: str) -> None:
     checker = java.catalyst.analysis.UnsupportedOperationChecker
     wanted = modes.Update() if mode == "update" else modes.Append()
     checker.checkForStreaming(analyzed_plan(df), wanted)
-
-
-def _as_list(sequence: Any) -> list[Any]:
-    return [sequence.apply(i) for i in range(sequence.length())]
 
 
 _log = logging.getLogger("lakeward.pipelines")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter, user_id
-from lakeward.principals import BUILT_IN_GROUPS
+from lakeward.principals import BUILT_IN_GROUPS, member_id
 from lakeward.workspace.api.fields import Types
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
@@ -110,7 +110,7 @@ class Directory:
             raise invalid_parameter("The owner of the workspace cannot be deleted.")
         self._store.delete(kind.kind, key)
         for group in self._store.find(GROUPS.kind):
-            if any(_member_id(each) == key for each in group.get("members") or ()):
+            if any(member_id(each) == key for each in group.get("members") or ()):
                 self._store.change(GROUPS.kind, group["id"], lambda body: _drop_member(body, key))
 
     def _add_member(self, group_id: str, key: str) -> None:
@@ -125,7 +125,7 @@ class Directory:
 
     def _require_members(self, group: Document) -> None:
         """Raise ApiError for a member that is not a user, group or service principal."""
-        for member in map(_member_id, group.get("members") or ()):
+        for member in map(member_id, group.get("members") or ()):
             if all(self._store.get(kind.kind, member) is None for kind in RESOURCE_TYPES):
                 message = f"User, group or service principal with id {member[:100]} not found."
                 raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", message)
@@ -167,7 +167,7 @@ class Directory:
                 "$ref": f"Groups/{each['id']}",
             }
             for each in groups
-            if any(_member_id(member) == body["id"] for member in each.get("members") or ())
+            if any(member_id(member) == body["id"] for member in each.get("members") or ())
             or (kind is not GROUPS and each["displayName"] == "users")
         ]
         if kind is GROUPS:
@@ -182,7 +182,7 @@ class Directory:
 
     def _members(self, group: Document) -> list[str]:
         if group["displayName"] != "users":
-            return list(dict.fromkeys(_member_id(each) for each in group.get("members") or ()))
+            return list(dict.fromkeys(member_id(each) for each in group.get("members") or ()))
         return [each["id"] for kind in (USERS, PRINCIPALS) for each in self._store.find(kind.kind)]
 
     def _path_of(self, key: str) -> str:
@@ -194,9 +194,5 @@ def name_of(kind: ResourceType, body: Mapping[str, Any]) -> str:
     return str(body.get(kind.naming) or "")
 
 
-def _member_id(member: Any) -> str:
-    return str(member.get("value") if isinstance(member, dict) else member)
-
-
 def _drop_member(group: Document, key: str) -> None:
-    group["members"] = [each for each in group["members"] if _member_id(each) != key]
+    group["members"] = [each for each in group["members"] if member_id(each) != key]
