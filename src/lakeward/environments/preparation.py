@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lakeward.bundle import runtime_here
 from lakeward.environments.build_plan import Plan, plan_environment
 from lakeward.environments.building import build
 from lakeward.environments.environment_cache import EnvironmentCache
-from lakeward.environments.installation import own_installation
+from lakeward.environments.installation import Installation, own_installation
 from lakeward.environments.interpreters import choose_interpreter, relax_bounds
 from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
 from lakeward.environments.repository import has_tests, pytest_settings, python_release, repository_root
@@ -95,7 +95,6 @@ def prepare_environment(
     added: Sequence[str] = (),
     excluded: Sequence[str] = (),
     tests: bool = True,
-    environ: Mapping[str, str] = os.environ,
 ) -> Environment:
     """Return the environment for the tests of the repository around `folder`; create it if missing.
 
@@ -116,36 +115,34 @@ def prepare_environment(
     found += Declarations(plugins)
     found = _without(found + read_requirements(added, "--with", Role.RUN, root), excluded)
     installation = own_installation()
-    uv = uv_program(environ)
-    bounds, relaxed = relax_bounds(found.python, installation.python)
-    interpreter = choose_interpreter(
-        bounds, installation.python, uv=uv, preferred=python_release(root), environ=environ
-    )
-    planned = plan_environment(found, root, installation, interpreter)
-    planned = replace(planned, relaxed=(*relaxed, *planned.relaxed))
-    cache = EnvironmentCache(cache_dir(environ) / "environments")
-    named = environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
+    planned = _plan(found, root, installation)
+    cache = EnvironmentCache(cache_dir() / "environments")
+    named = os.environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
     pinned = None if named else pinned_runtime(planned.left_out, found.lock)
     there = None if rebuild else cache.find(planned.key)
     if there is not None:
         return Environment(root, there, False, planned, cache, pinned)
     began = time.monotonic()
-    _explain(planned, say)
-    if pinned is not None:
-        say(
-            f"as on runtime {pinned.runtime}, {pinned.reason}; --runtime or `runtime` in [tool.lakeward] of "
-            "pyproject.toml chooses another one"
-        )
-    for each in plugins:
-        say(f"added {each.text}, for {each.origin}")
+    for sentence in _decisions(planned, pinned, plugins):
+        say(sentence)
 
     def make(place: Path) -> None:
-        build(planned, installation, place, Installer(uv, show, environ), say)
+        build(planned, installation, place, Installer(uv_program(), show), say)
 
     wait = lambda: say("another process is making this environment; waiting for it")  # noqa: E731
     place = cache.make(planned.key, make, rebuild=rebuild, waiting=wait)
     say(f"the environment is there after {time.monotonic() - began:.0f} s, and is used from now on: {place}")
     return Environment(root, place, True, planned, cache, pinned)
+
+
+def _plan(found: Declarations, root: Path, installation: Installation) -> Plan:
+    """Plan the environment of these requirements, with a Python that satisfies all of them."""
+    bounds, relaxed = relax_bounds(found.python, installation.python)
+    interpreter = choose_interpreter(
+        bounds, installation.python, uv=uv_program(), preferred=python_release(root)
+    )
+    planned = plan_environment(found, root, installation, interpreter)
+    return replace(planned, relaxed=(*relaxed, *planned.relaxed))
 
 
 def _without(found: Declarations, excluded: Sequence[str]) -> Declarations:
@@ -161,16 +158,24 @@ def _without(found: Declarations, excluded: Sequence[str]) -> Declarations:
     return replace(found, wanted=kept, left_out=(*found.left_out, *left_out), excluded=names)
 
 
-def _explain(planned: Plan, say: Callable[[str], None]) -> None:
+def _decisions(planned: Plan, pinned: Pinned | None, plugins: Iterable[DeclaredRequirement]) -> Iterator[str]:
+    """Yield what the environment has and lacks, with the reasons."""
     version = ".".join(planned.interpreter.version.split(".")[:2])
-    say(f"an environment for {planned.root.name}, with Python {version} and uv")
+    yield f"an environment for {planned.root.name}, with Python {version} and uv"
     by_reason: dict[str, list[str]] = {}
     for each in planned.left_out:
         by_reason.setdefault(each.why, []).append(f"{each.text} ({each.origin})")
     for why, texts in by_reason.items():
-        say(f"left out {', '.join(dict.fromkeys(texts))}: {why}")
+        yield f"left out {', '.join(dict.fromkeys(texts))}: {why}"
     for sentence in planned.relaxed:
-        say(f"relaxed {sentence}")
+        yield f"relaxed {sentence}"
+    if pinned is not None:
+        yield (
+            f"as on runtime {pinned.runtime}, {pinned.reason}; --runtime or `runtime` in [tool.lakeward] of "
+            "pyproject.toml chooses another one"
+        )
+    for plugin in plugins:
+        yield f"added {plugin.text}, for {plugin.origin}"
 
 
 def missing_plugins(
