@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.atomic_files import atomic_create, atomic_replace, atomic_write
+from lakeward.atomic_files import atomic_create, atomic_replace, atomic_write, read_json_object
 
 
 def test_the_old_content_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -68,3 +68,16 @@ def test_of_two_that_create_a_file_the_first_one_does(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
     with pytest.raises(FileNotFoundError):
         atomic_create(tmp_path / "missing" / "key", "x")
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "5", '{"a"', "\udcff", "[" * 100_000, None])
+def test_a_damaged_or_missing_object_is_empty(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "state.json"
+    if content is not None:
+        file.write_bytes(content.encode(errors="surrogateescape"))
+    assert read_json_object(file) == {}
+
+
+def test_an_object_is_read(tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_text('{"a": 1}')
+    assert read_json_object(tmp_path / "state.json") == {"a": 1}

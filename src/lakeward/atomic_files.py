@@ -6,11 +6,13 @@ Reads of state files, which end whatever is in their place.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -83,6 +85,15 @@ def read_regular(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "It is not a regular file", str(path))
         return stream.read()
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; empty for a file that is missing or damaged."""
+    try:
+        found = json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def open_to_append(path: Path, *, mode: int = 0o666) -> int:

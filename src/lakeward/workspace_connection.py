@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lakeward.atomic_files import atomic_write, read_regular
+from lakeward.atomic_files import atomic_write, read_json_object
 
 HOST_VARIABLE = "LAKEWARD_WORKSPACE_HOST"
 FILE_VARIABLE = "LAKEWARD_WORKSPACE_FILE"
@@ -50,12 +50,11 @@ def write_connection_file(file: Path, connection: Connection) -> None:
 
 def read_connection_file(file: Path) -> Connection | None:
     """Return the connection in `file`, None if it is missing or cannot be read."""
-    try:
-        known = json.loads(read_regular(file))
-        secure = (str(known.get(key, "")) for key in ("https_host", "ca_file"))
-        return Connection(str(known["host"]), str(known["token"]), *secure)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    known = read_json_object(file)
+    if not {"host", "token"} <= known.keys():
         return None
+    secure = (str(known.get(key, "")) for key in ("https_host", "ca_file"))
+    return Connection(str(known["host"]), str(known["token"]), *secure)
 
 
 def connection_variables(host: str, file: Path) -> dict[str, str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import read_regular
+from lakeward.atomic_files import read_json_object
 from lakeward.report.page import embedded_size
 from lakeward.run_files import PROGRESS_FILE, RUN_FILE, find_run_files, task_log
 
@@ -90,12 +89,9 @@ def _notes(content: Document) -> list[str]:
 def _load(folder: Path) -> Document | None:
     """Return the stored run; with the state UNFINISHED for one that has not ended."""
     for name in (PROGRESS_FILE, RUN_FILE):
-        try:
-            content = json.loads(read_regular(folder / name))
-        except (OSError, ValueError, RecursionError):
-            continue
-        usable = isinstance(content, dict) and isinstance(content.get("tasks"), list)
-        if usable and all(isinstance(each, dict) for each in content["tasks"]):
+        content = read_json_object(folder / name)
+        tasks = content.get("tasks")
+        if isinstance(tasks, list) and all(isinstance(each, dict) for each in tasks):
             return {**content, "state": "UNFINISHED" if name == PROGRESS_FILE else content.get("state")}
     return None
 

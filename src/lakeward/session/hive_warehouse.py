@@ -8,11 +8,10 @@ and removes the link with the schema (`session/jvm/WarehouseLayout.java`); paths
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
-from lakeward.atomic_files import read_regular
+from lakeward.atomic_files import read_json_object
 from lakeward.object_metadata import schema_definition
 
 _CATALOG = "hive_metastore"
@@ -38,9 +37,7 @@ def link_hive_schemas(warehouse: Path) -> None:
 
 
 def _has_location(schema: Path) -> bool:
-    with suppress(OSError, ValueError, TypeError):
-        return "location" in json.loads(read_regular(schema_definition(schema.parent, [schema.name])))
-    return False
+    return "location" in read_json_object(schema_definition(schema.parent, [schema.name]))
 
 
 def _link(link: Path, schema: Path) -> None:

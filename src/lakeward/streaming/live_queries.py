@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
-from lakeward.atomic_files import atomic_write, read_regular
+from lakeward.atomic_files import atomic_write, read_json_object
 from lakeward.dbutils import redact
 
 Action = Literal["stop", "restart"]
@@ -204,11 +204,8 @@ def request_file(file: Path, number: int, action: Action) -> Path:
 
 def read_queries(file: Path) -> dict[str, Any] | None:
     """Return the queries of a task; None if it has none, or if the file is damaged."""
-    try:
-        content = json.loads(read_regular(file))
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) and isinstance(content.get("queries"), list) else None
+    content = read_json_object(file)
+    return content if isinstance(content.get("queries"), list) else None
 
 
 def _text(error: Exception) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import read_regular
+from lakeward.atomic_files import read_json_object
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, decode_base64, exclusively
 from lakeward.databricks_shims.local_workspace.contained_paths import (
@@ -188,10 +188,9 @@ def _known(call: ApiRequest) -> tuple[int, dict[str, Any]]:
     """Return the handle of a request and its upload. Raises ApiError for another user's handle."""
     handle = call.number("handle", 0)
     remove_idle_uploads(_blocks(call, handle).parent)
-    with suppress(OSError, ValueError):
-        upload = json.loads(read_regular(_target(call, handle)))
-        if {"path", "overwrite"} <= upload.keys() and upload["user"] == (call.user or call.owner):
-            return handle, upload
+    upload = read_json_object(_target(call, handle))
+    if {"path", "overwrite"} <= upload.keys() and upload.get("user") == (call.user or call.owner):
+        return handle, upload
     raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"No file is being written with the handle {handle}.")
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import read_regular
+from lakeward.atomic_files import read_json_object
 from lakeward.databricks_shims.local_workspace.column_types import stored_type_text, type_name
 from lakeward.dataset_properties import table_type
 from lakeward.delta_log import read_metadata
@@ -76,7 +76,7 @@ def read_table(schema: Path, name: str) -> TableFacts:
 def _facts(schema: Path, name: str) -> TableFacts | None:
     """Return the document of a table, None if it cannot be read."""
     for kind, file in _described(schema, name):
-        found = _load(file)
+        found = read_json_object(file)
         return _from_object(kind, found, file) if found else None
     try:
         metadata = read_metadata(schema / name)
@@ -111,7 +111,7 @@ def remove_table(schema: Path, name: str) -> None:
 def _is_managed(schema: Path, name: str) -> bool:
     """Return whether the folder of this name has the files of a table that owns them."""
     for _, file in _described(schema, name):
-        found = _load(file)
+        found = read_json_object(file)
         return found.get("type") == "MANAGED" and local_folder(found.get("location") or "") == schema / name
     return _has_log(schema / name)
 
@@ -175,11 +175,3 @@ def _described(schema: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 def _has_log(folder: Path) -> bool:
     return (folder / "_delta_log").is_dir()
-
-
-def _load(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_regular(file))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import atomic_write, read_regular
+from lakeward.atomic_files import atomic_write, read_json_object
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
 from lakeward.databricks_shims.local_workspace.catalogs import (
@@ -169,11 +169,7 @@ def _note(call: ApiRequest, parts: list[str]) -> Path:
 
 def _times(call: ApiRequest, parts: list[str]) -> dict[str, Any]:
     """Return when a volume was made and changed, and by whom."""
-    try:
-        kept = json.loads(read_regular(_description(call, parts)))
-    except (OSError, ValueError):
-        return {}
-    return kept if isinstance(kept, dict) else {}
+    return read_json_object(_description(call, parts))
 
 
 def _now() -> int:
