@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakeward.streaming import MODES, OPERATIONS, TRIGGERS
+from pages.streaming_support import MODES, OPERATIONS, TRIGGERS
 
 _HEAD = """# Streaming
 
@@ -17,9 +17,9 @@ Structured Streaming is Spark's own. In addition, as on the platform:
 - A temporary view of a stream can be queried with SQL and read back with `spark.readStream.table`.
 - `trigger(once=True)` runs and warns that it is deprecated.
 
-The tables are generated from `lakeward.streaming`, and a test executes every cell: `runs`, or the
-condition of Spark's error. In the examples `s` is a stream of a table with the columns `id`, `at`
-and `k`, `w` the same with a watermark of one hour on `at`, and `t` a table with the same columns.
+A test executes every cell of the tables: `runs`, or the condition of Spark's error. In the examples `s` is a
+stream of a table with the columns `id`, `at` and `k`, `w` the same with a watermark of one hour on `at`, and
+`t` a table with the same columns.
 """
 
 

@@ -9,8 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from lakeward.session import condition_of
-from lakeward.streaming import OPERATIONS, TRIGGERS
-from lakeward.streaming.query_support import MODES, RUNS, Mode, Operation, Trigger
+from pages.streaming_support import MODES, OPERATIONS, RUNS, TRIGGERS, Mode, Operation, Trigger
 from tests.streaming.conftest import Streams
 
 CELLS = [(operation, mode) for operation in OPERATIONS for mode in MODES]

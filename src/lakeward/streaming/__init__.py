@@ -16,16 +16,12 @@ from lakeward.streaming.live_queries import (
     request_file,
     watching,
 )
-from lakeward.streaming.query_support import MODES, OPERATIONS, TRIGGERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = [
     "ACTIONS",
-    "MODES",
-    "OPERATIONS",
-    "TRIGGERS",
     "Action",
     "current_query",
     "install",

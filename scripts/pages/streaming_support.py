@@ -1,4 +1,4 @@
-"""Support of streaming queries by operation, output mode and trigger, as tables and as a page.
+"""Support of streaming queries by operation, output mode and trigger, as the tables of docs/streaming.md.
 
 A test executes every cell.
 """
