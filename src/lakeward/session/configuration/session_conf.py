@@ -29,6 +29,44 @@ _INCLUDED_MODULES = (
     *("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:delta-kernel*"),
     "org.apache.spark:spark-avro*",
 )
+_FIXED = {
+    "spark.app.name": "lakeward",
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.streaming.streamingQueryListeners": "lakeward.StreamSessions",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.sources.default": "delta",
+    # Parts of Databricks SQL that Spark has behind settings.
+    "spark.sql.collation.schemaLevel.enabled": "true",
+    "spark.sql.scripting.continueHandlerEnabled": "true",
+    "spark.sql.scripting.cursorEnabled": "true",
+    "spark.sql.timeType.enabled": "true",
+    # Flows of a pipeline have pools of their own: a small one does not wait for all tasks of a large one.
+    "spark.scheduler.mode": "FAIR",
+    # The defaults start 10,000 listing tasks per VACUUM, and one job per folder of a file stream.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # An update of some datasets runs more generated classes than Spark keeps (100): each update compiled
+    # the same ones again.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+    # The hash table of a broadcast join takes at least one page, and it is kept until the whole heap is
+    # collected. Spark's size for this heap is 16 MB, also for ten rows.
+    "spark.buffer.pageSize": "2m",
+    # Databricks-only properties such as delta.targetFileSize must not fail a CREATE TABLE.
+    "spark.databricks.delta.allowArbitraryProperties.enabled": "true",
+    # Partitions of non-Delta tables are found by listing: the catalog is the folder, not a database.
+    "spark.sql.hive.manageFilesourcePartitions": "false",
+    # FileContext bypasses fs.<scheme>.impl, and with it the path mapping.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # Spark 4.2 passes a file's columnar batches to a Python UDF and hangs, in plain PySpark too.
+    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+    "spark.python.daemon.module": "lakeward.session.worker_daemon",
+}
+"""Settings of every session."""
 
 
 def path_map_text(entries: Iterable[tuple[str, str]]) -> str:
@@ -108,53 +146,19 @@ def base_conf(
         f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseSerialGC -XX:MetaspaceSize=256m -Xss4m "
         f"{_COMPILER_OPTIONS}"
     )
-    conf = {
-        "spark.app.name": "lakeward",
+    return {
+        **_FIXED,
         "spark.master": f"local[{cores}]",
-        "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": java_options,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.jars": ",".join(str(j) for j in jars),
-        "spark.sql.streaming.streamingQueryListeners": "lakeward.StreamSessions",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.defaultCatalog": settings.catalog,
         "spark.sql.warehouse.dir": folder_text(settings.warehouse),
-        "spark.sql.sources.default": "delta",
-        # Parts of Databricks SQL that Spark has behind settings.
-        "spark.sql.collation.schemaLevel.enabled": "true",
-        "spark.sql.scripting.continueHandlerEnabled": "true",
-        "spark.sql.scripting.cursorEnabled": "true",
-        "spark.sql.timeType.enabled": "true",
         "spark.sql.shuffle.partitions": str(cores),
-        # Flows of a pipeline have pools of their own: a small one does not wait for all tasks of a large one.
-        "spark.scheduler.mode": "FAIR",
-        # The defaults start 10,000 listing tasks per VACUUM, and one job per folder of a file stream.
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        # An update of some datasets runs more generated classes than Spark keeps (100): each update compiled
-        # the same ones again.
-        "spark.sql.codegen.cache.maxEntries": "2000",
-        # The hash table of a broadcast join takes at least one page, and it is kept until the whole heap is
-        # collected. Spark's size for this heap is 16 MB, also for ten rows.
-        "spark.buffer.pageSize": "2m",
-        # Databricks-only properties such as delta.targetFileSize must not fail a CREATE TABLE.
-        "spark.databricks.delta.allowArbitraryProperties.enabled": "true",
-        # Partitions of non-Delta tables are found by listing: the catalog is the folder, not a database.
-        "spark.sql.hive.manageFilesourcePartitions": "false",
-        # FileContext bypasses fs.<scheme>.impl, and with it the path mapping.
-        "spark.sql.streaming.checkpointFileManagerClass": (
-            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-        ),
-        # Spark 4.2 passes a file's columnar batches to a Python UDF and hangs, in plain PySpark too.
-        "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
-        "spark.python.daemon.module": "lakeward.session.worker_daemon",
         "spark.hadoop.lakeward.path.map": path_map_text(entries),
         **catalog_conf(catalogs),
         **get_profile(settings.profile).conf(),
+        **file_system_conf(entries, connector=connector),
     }
-    return {**conf, **file_system_conf(entries, connector=connector)}
 
 
 def merge_conf(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
