@@ -95,53 +95,22 @@ class CommentOn(Command):
 
 
 @dataclass(frozen=True)
-class SetTags(Command):
-    """Adds tags to the object, or to one of its columns."""
+class ChangeTags(Command):
+    """Adds or replaces tags of the object, or of one of its columns, and removes tags."""
 
     securable: Securable
     column: str | None
-    tags: dict[str, str]
+    added: dict[str, str]
+    removed: list[str]
 
     def run(self, spark: SparkSession) -> None:
-        _change_tags(spark, self.securable, self.column, add=self.tags)
-
-
-@dataclass(frozen=True)
-class UnsetTags(Command):
-    """Removes tags."""
-
-    securable: Securable
-    column: str | None
-    tags: list[str]
-
-    def run(self, spark: SparkSession) -> None:
-        _change_tags(spark, self.securable, self.column, remove=self.tags)
-
-
-def _change_tags(
-    spark: SparkSession,
-    securable: Securable,
-    column: str | None,
-    *,
-    add: dict[str, str] | None = None,
-    remove: list[str] | None = None,
-) -> None:
-    """Change the tags of an object, or of one of its columns.
-
-    Args:
-        spark: The session.
-        securable: The object; raises as its `require`.
-        column: The column, None for the object itself.
-        add: Tags to add or replace.
-        remove: Tags to remove.
-    """
-    key = "tags" if column is None else "column_tags"
-    all_tags: dict[str, Any] = securable.metadata(spark).get(key, {})
-    tags = all_tags if column is None else all_tags.setdefault(column.lower(), {})
-    tags.update(add or {})
-    for tag in remove or ():
-        tags.pop(tag, None)
-    securable.update(spark, **{key: all_tags})
+        key = "tags" if self.column is None else "column_tags"
+        all_tags: dict[str, Any] = self.securable.metadata(spark).get(key, {})
+        tags = all_tags if self.column is None else all_tags.setdefault(self.column.lower(), {})
+        tags.update(self.added)
+        for tag in self.removed:
+            tags.pop(tag, None)
+        self.securable.update(spark, **{key: all_tags})
 
 
 @dataclass(frozen=True)
@@ -230,11 +199,11 @@ def _alter(cursor: TokenCursor) -> RewriteResult:
     if cursor.words("SET", "TAGS"):
         tags = _tag_list(cursor, with_values=True)
         cursor.end()
-        return SetTags(securable, column, tags)
+        return ChangeTags(securable, column, tags, [])
     if cursor.words("UNSET", "TAGS"):
         names = list(_tag_list(cursor, with_values=False))
         cursor.end()
-        return UnsetTags(securable, column, names)
+        return ChangeTags(securable, column, {}, names)
     if column is not None:
         raise Unmatched
     cursor.words("SET")
@@ -244,7 +213,7 @@ def _alter(cursor: TokenCursor) -> RewriteResult:
     return SetOwner(securable, owner)
 
 
-def _tag_on(cursor: TokenCursor) -> SetTags | UnsetTags:
+def _tag_on(cursor: TokenCursor) -> ChangeTags:
     """Parse SET TAG ON TABLE t key = value, UNSET TAG ON TABLE t key."""
     verb = cursor.one_of("SET", "UNSET")
     cursor.need("TAG", "ON")
@@ -257,9 +226,8 @@ def _tag_on(cursor: TokenCursor) -> SetTags | UnsetTags:
     key = cursor.part_or_string()
     value = cursor.part_or_string() if verb == "SET" and cursor.words("=") else ""
     cursor.end()
-    if verb == "SET":
-        return SetTags(securable, column, {key: value})
-    return UnsetTags(securable, column, [key])
+    added, removed = ({key: value}, []) if verb == "SET" else ({}, [key])
+    return ChangeTags(securable, column, added, removed)
 
 
 def _privilege(cursor: TokenCursor) -> str:
