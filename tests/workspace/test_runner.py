@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lakeward.session import Settings
-from lakeward.workspace.runs.run_process import ProcessResult, Runner
+from lakeward.workspace.runs.run_process import ProcessResult
+from lakeward.workspace.runs.run_queue import Runner
 
 GIGABYTE = 2**30
 

@@ -22,7 +22,7 @@ from lakeward.workspace.api.records import KINDS
 from lakeward.workspace.api.securables import GRANTS
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
-from lakeward.workspace.runs.run_process import Runner
+from lakeward.workspace.runs.run_queue import Runner
 from lakeward.workspace.state.document_table import DocumentTable
 from lakeward.workspace.state.store import Store
 from lakeward.workspace.state.tokens import Tokens
@@ -275,8 +275,8 @@ STEPS = [
     "lakeward.workspace.runs.run_state.begin",
     "lakeward.workspace.runs.run_state.finish",
     "lakeward.workspace.runs.run_state.task_changed",
-    "lakeward.workspace.runs.run_process.settings_to_json",
-    "lakeward.workspace.runs.run_process.FileSecrets",
+    "lakeward.workspace.runs.run_queue.settings_to_json",
+    "lakeward.workspace.runs.run_queue.FileSecrets",
     "lakeward.workspace.runs.run_process.Log",
     "lakeward.workspace.runs.run_process.RunOutputReader",
     "lakeward.workspace.runs.run_process.os.pipe",

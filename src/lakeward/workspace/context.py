@@ -12,7 +12,7 @@ from lakeward.workspace.warehouse.result_links import ResultLinks
 
 if TYPE_CHECKING:
     from lakeward.workspace.command_contexts.contexts import Contexts
-    from lakeward.workspace.runs.run_process import Runner
+    from lakeward.workspace.runs.run_queue import Runner
     from lakeward.workspace.state.tokens import Tokens
     from lakeward.workspace.warehouse.client_sessions import ClientSessions
     from lakeward.workspace.warehouse.engine import Warehouse

@@ -29,7 +29,7 @@ from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.http.listeners import Listeners, open_listeners
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.runs import run_state
-from lakeward.workspace.runs.run_process import Runner
+from lakeward.workspace.runs.run_queue import Runner
 from lakeward.workspace.state.connection import connection_file, read_connection
 from lakeward.workspace.state.database import usable_state
 from lakeward.workspace.state.serving import lock_file, server_folder, serving_file
