@@ -15,7 +15,7 @@ from lakeward.dbutils import Environment
 from lakeward.notebooks import parse
 from lakeward.session import Settings
 from lakeward.workspace.api import statements
-from lakeward.workspace.api.permissions import LEVELS
+from lakeward.workspace.api.permission_kinds import KINDS
 from lakeward.workspace.api.query_history import list_queries
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.identifiers import WAREHOUSE_ID
@@ -138,7 +138,7 @@ def objects(client: Any) -> dict[str, str]:
 def test_every_kind_of_object_has_permissions(client: Any) -> None:
     made = objects(client)
     for kind, key in made.items():
-        levels = LEVELS[kind]
+        levels = KINDS[kind].levels
         listed = client.permissions.get_permission_levels(kind, key).permission_levels
         assert [each.permission_level.value for each in listed] == list(levels)
         request = iam.AccessControlRequest(user_name="grace", permission_level=iam.PermissionLevel(levels[0]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.workspace.api.permissions import LEVELS
+from lakeward.workspace.api.permission_kinds import KINDS
 from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
 from tests.workspace.server import USER, Server
 
@@ -21,14 +21,14 @@ LEVEL = iam.PermissionLevel
 
 UNKNOWN = [
     (kind, key)
-    for kind in LEVELS
+    for kind in KINDS
     for key in ("4711", "none", *(() if kind == "clusters" else (LOCAL_CLUSTER,)))
 ]
 
 
 @pytest.mark.parametrize(("kind", "key"), UNKNOWN)
 def test_an_unknown_object_has_no_list(server: Server, kind: str, key: str) -> None:
-    entry = {"user_name": "bob", "permission_level": LEVELS[kind][0]}
+    entry = {"user_name": "bob", "permission_level": KINDS[kind].levels[0]}
     body = {"access_control_list": [entry]}
     for method, tail in (("GET", ""), ("GET", "/permissionLevels"), ("PUT", ""), ("PATCH", "")):
         answer = server.answer(method, f"{PATH}/{kind}/{key}{tail}", None if method == "GET" else body)

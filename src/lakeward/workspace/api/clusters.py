@@ -35,7 +35,7 @@ from lakeward.workspace.api.cluster_settings import (
     require_policy,
 )
 from lakeward.workspace.api.fields import read_fields
-from lakeward.workspace.api.permissions import delete_permissions, is_admin, require
+from lakeward.workspace.api.permissions import delete_permissions, require, require_admin
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
@@ -191,8 +191,7 @@ def change_owner(call: ServerRequest) -> None:
     """Change the owner of a terminated cluster; for administrators."""
     owner = read_fields(call.body, {"owner_username": str}, required=["owner_username"])["owner_username"]
     cluster = require_cluster(call, requested_id(call))
-    if not is_admin(call):
-        raise ApiError(403, "PERMISSION_DENIED", "Only administrators change the owner of a cluster.")
+    require_admin(call, "change the owner of a cluster")
     if cluster["state"] != TERMINATED:
         raise ApiError(400, "INVALID_STATE", f"Cluster {cluster['cluster_id']} must be terminated first.")
     change_cluster(call, cluster["cluster_id"], lambda body: body.update(creator_user_name=owner))

@@ -18,79 +18,16 @@ from lakeward.databricks_shims.local_workspace import (
     missing,
     workspace_handlers,
 )
+from lakeward.workspace.api.permission_kinds import KINDS
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
 
-LEVELS = {
-    "jobs": ("CAN_VIEW", "CAN_MANAGE_RUN", "IS_OWNER", "CAN_MANAGE"),
-    "pipelines": ("CAN_VIEW", "CAN_RUN", "IS_OWNER", "CAN_MANAGE"),
-    "directories": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "notebooks": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "files": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "warehouses": ("CAN_VIEW", "CAN_MONITOR", "CAN_USE", "IS_OWNER", "CAN_MANAGE"),
-    "repos": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "clusters": ("CAN_ATTACH_TO", "CAN_RESTART", "CAN_MANAGE"),
-    "cluster-policies": ("CAN_USE",),
-    "instance-pools": ("CAN_ATTACH_TO", "CAN_MANAGE"),
-    "authorization": ("CAN_USE", "CAN_MANAGE"),
-    "experiments": ("CAN_READ", "CAN_EDIT", "CAN_MANAGE"),
-    "registered-models": (
-        "CAN_READ",
-        "CAN_EDIT",
-        "CAN_MANAGE_STAGING_VERSIONS",
-        "CAN_MANAGE_PRODUCTION_VERSIONS",
-        "CAN_MANAGE",
-    ),
-    "serving-endpoints": ("CAN_VIEW", "CAN_QUERY", "CAN_MANAGE"),
-    "dashboards": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "queries": ("CAN_VIEW", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "alerts": ("CAN_VIEW", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "alertsv2": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
-    "apps": ("CAN_USE", "CAN_MANAGE"),
-}
-"""Kinds of objects with their levels, the weakest first."""
-
-_OWNED = ("jobs", "pipelines")
-_CREATED = (*_OWNED, "alertsv2", "clusters", "dashboards", "warehouses")
 _PRINCIPALS = ("user_name", "group_name", "service_principal_name")
-_WORDS = {
-    "jobs": "job",
-    "pipelines": "pipelines",
-    "directories": "directory",
-    "warehouses": "warehouses",
-    "cluster-policies": "cluster-policy",
-    "queries": "query",
-}
-"""The cluster that always exists: `spark.databricks.clusterUsageTags.clusterId` of every session."""
-_STORED = {
-    "jobs": "job",
-    "pipelines": "pipeline",
-    "clusters": "cluster",
-    "alertsv2": "alert",
-    "dashboards": "dashboard",
-    "cluster-policies": "cluster_policy",
-    "instance-pools": "instance_pool",
-    "repos": "repo",
-    "warehouses": "warehouse",
-}
-"""Kinds of objects that the store keeps, with the kinds of their documents."""
-_OBJECT_TYPES = {
-    "directories": ("DIRECTORY", "REPO"),
-    "notebooks": ("NOTEBOOK",),
-    "files": ("FILE",),
-}
-_FIXED = {
-    "clusters": (LOCAL_CLUSTER,),
-    "warehouses": (WAREHOUSE_ID,),
-    "authorization": ("tokens", "passwords"),
-}
-"""Kinds of objects with the ids that always exist."""
 
 
 def read(call: ServerRequest) -> Any:
     """Return the access control list of an object."""
     kind, key = _named(call)
-    if kind in _OWNED:
+    if KINDS[kind].is_owned:
         require(call, kind, key, "CAN_VIEW")
     return _to_json(kind, key, _acl(call, kind, key))
 
@@ -120,14 +57,19 @@ def update(call: ServerRequest) -> Any:
 def levels(call: ServerRequest) -> Any:
     """Return the levels that objects of this kind have."""
     kind, _ = _named(call)
-    return {
-        "permission_levels": [{"permission_level": level, "description": level} for level in LEVELS[kind]]
-    }
+    known = KINDS[kind].levels
+    return {"permission_levels": [{"permission_level": level, "description": level} for level in known]}
 
 
 def is_admin(call: ServerRequest) -> bool:
     """Return whether the user may do everything."""
     return "admins" in groups_of(call)
+
+
+def require_admin(call: ServerRequest, action: str) -> None:
+    """Raise ApiError unless the user is an administrator, who alone may do this."""
+    if not is_admin(call):
+        raise ApiError(403, "PERMISSION_DENIED", f"Only administrators {action}.")
 
 
 def has_permission(call: ServerRequest, kind: str, key: str, level: str) -> bool:
@@ -137,7 +79,8 @@ def has_permission(call: ServerRequest, kind: str, key: str, level: str) -> bool
 
 def is_granted(call: ServerRequest, kind: str, entries: Iterable[dict[str, Any]], level: str) -> bool:
     """Return whether a list gives the user this level, directly or by a group."""
-    enough = {"IS_OWNER", *LEVELS[kind][LEVELS[kind].index(level) :]}
+    levels = KINDS[kind].levels
+    enough = {"IS_OWNER", *levels[levels.index(level) :]}
     return any(
         entry["permission_level"] in enough
         for entry in entries
@@ -161,36 +104,29 @@ def delete_permissions(call: ServerRequest, kind: str, key: str) -> None:
 
 def _named(call: ServerRequest) -> tuple[str, str]:
     kind, key, *_ = call.path_parameter.split("/")
-    if kind not in LEVELS:
+    if kind not in KINDS:
         raise invalid_parameter(f"'{kind}' is not a supported object type.")
     if not _exists(call, kind, key):
-        raise missing(f"{_noun(kind)} {key}")
+        raise missing(f"{KINDS[kind].name} {key}")
     return kind, key
 
 
 def _exists(call: ServerRequest, kind: str, key: str) -> bool:
     """Return whether there is such an object. Kinds without any here (experiments, queries …) have none."""
-    if key in _FIXED.get(kind, ()):
+    about = KINDS[kind]
+    if key in about.ids:
         return True
-    if kind in _STORED:
-        found = call.store.get(_STORED[kind], key.lower())
+    if about.stored:
+        found = call.store.get(about.stored, key.lower())
         return found is not None or _submitted_run(call, kind, key) is not None
-    if kind in _OBJECT_TYPES:
-        found = workspace_handlers.find_by_id(call, key)
-        return found is not None and found["object_type"] in _OBJECT_TYPES[kind]
-    return False
+    found = workspace_handlers.find_by_id(call, key) if about.in_folders else None
+    return found is not None and found["object_type"] in about.in_folders
 
 
 def _submitted_run(call: ServerRequest, kind: str, key: str) -> dict[str, Any] | None:
     """Return the run of a job that was submitted and not created: both have the same id."""
     run = call.store.get("run", key) if kind == "jobs" else None
     return None if run is None or run["job_id"] else run
-
-
-def _noun(kind: str) -> str:
-    if kind == "warehouses":
-        return "SQL warehouse"
-    return _STORED.get(kind, _WORDS.get(kind, kind.rstrip("s"))).capitalize().replace("_", " ")
 
 
 def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
@@ -203,10 +139,10 @@ def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
         creator = run["creator_user_name"]
         if run.get("access_control_list"):
             return list(run["access_control_list"])
-    elif kind in _CREATED:
-        found = call.store.get(_STORED[kind], key) or {}
+    elif KINDS[kind].has_creator:
+        found = call.store.get(KINDS[kind].stored, key) or {}
         creator = found.get("creator_user_name") or found.get("owner_user_name") or creator
-    level = "IS_OWNER" if kind in _OWNED else LEVELS[kind][-1]
+    level = "IS_OWNER" if KINDS[kind].is_owned else KINDS[kind].levels[-1]
     return [{"user_name": creator, "permission_level": level}]
 
 
@@ -238,16 +174,15 @@ def _checked(kind: str, given: Any) -> list[dict[str, Any]]:
     for entry in entries:
         _principal(entry)
         level = entry.get("permission_level")
-        if level not in LEVELS[kind]:
-            raise invalid_parameter(
-                f"{level} is not a permission level of {kind}: {', '.join(LEVELS[kind])}."
-            )
+        known = KINDS[kind].levels
+        if level not in known:
+            raise invalid_parameter(f"{level} is not a permission level of {kind}: {', '.join(known)}.")
     return _strongest(kind, entries)
 
 
 def _strongest(kind: str, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one entry of each principal: the one with its strongest level, ownership before all others."""
-    order = [*(level for level in LEVELS[kind] if level != "IS_OWNER"), "IS_OWNER"]
+    order = [*(level for level in KINDS[kind].levels if level != "IS_OWNER"), "IS_OWNER"]
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in sorted(entries, key=lambda each: order.index(each["permission_level"])):
         found[_principal(entry)] = entry
@@ -255,7 +190,7 @@ def _strongest(kind: str, entries: Iterable[dict[str, Any]]) -> list[dict[str, A
 
 
 def _kept(call: ServerRequest, kind: str, key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    if kind in _OWNED:
+    if KINDS[kind].is_owned:
         _check_owners(kind, [entry for entry in entries if entry["permission_level"] == "IS_OWNER"])
     if _submitted_run(call, kind, key) is not None:
         call.store.change("run", key, lambda run: run.update(access_control_list=entries))
@@ -287,7 +222,7 @@ def _to_json(kind: str, key: str, entries: Iterable[dict[str, Any]]) -> dict[str
         shown.append({name: value, "display_name": value, "all_permissions": [level]})
     return {
         "object_id": f"/{kind}/{key}",
-        "object_type": _WORDS.get(kind, kind.rstrip("s")),
+        "object_type": KINDS[kind].object_type,
         "access_control_list": shown,
     }
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
-    ApiError,
     Route,
     exclusively,
     invalid_parameter,
@@ -22,7 +21,7 @@ from lakeward.databricks_shims.local_workspace import (
     user_id,
 )
 from lakeward.workspace.api.fields import read_fields
-from lakeward.workspace.api.permissions import is_admin
+from lakeward.workspace.api.permissions import require_admin
 from lakeward.workspace.api.scim_directory import (
     CORE,
     GROUPS,
@@ -40,6 +39,7 @@ from lakeward.workspace.state.store import Document
 
 _LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 _MOST_RESULTS = 10_000
+_CHANGE = "change users, groups and service principals"
 
 
 _MULTIVALUED = ("entitlements", "roles", "emails", "members", "groups")
@@ -78,7 +78,7 @@ class Endpoint:
 
     def create(self, call: ServerRequest) -> Any:
         """Create a principal; a user gets a home folder."""
-        _require_admin(call)
+        require_admin(call, _CHANGE)
         body = self._read(call.body)
         if self.kind is PRINCIPALS:
             body.setdefault("applicationId", str(uuid.uuid4()))
@@ -99,7 +99,7 @@ class Endpoint:
 
     def replace(self, call: ServerRequest) -> Any:
         """Replace the attributes of a principal."""
-        _require_admin(call)
+        require_admin(call, _CHANGE)
         directory = Directory(call)
         before = directory.get(self.kind, call.path_parameter)
         body = self._read(call.body)
@@ -110,7 +110,7 @@ class Endpoint:
 
     def patch(self, call: ServerRequest) -> Any:
         """Apply the operations `add`, `replace` and `remove`."""
-        _require_admin(call)
+        require_admin(call, _CHANGE)
         directory = Directory(call)
         directory.get(self.kind, call.path_parameter)
         operations = next((call.body[name] for name in call.body if name.lower() == "operations"), None)
@@ -125,7 +125,7 @@ class Endpoint:
 
     def delete(self, call: ServerRequest) -> None:
         """Remove a principal."""
-        _require_admin(call)
+        require_admin(call, _CHANGE)
         Directory(call).remove(self.kind, call.path_parameter)
 
     def _read(self, body: Mapping[str, Any]) -> Document:
@@ -168,13 +168,6 @@ def _projected(resource: Document, query: Mapping[str, str]) -> Document:
         names = {each.strip().split(".")[0].lower() for each in unwanted.split(",")} - {"id"}
         return {name: value for name, value in resource.items() if name.lower() not in names}
     return resource
-
-
-def _require_admin(call: ServerRequest) -> None:
-    if not is_admin(call):
-        raise ApiError(
-            403, "PERMISSION_DENIED", "Only administrators change users, groups and service principals."
-        )
 
 
 def _routes(kind: ResourceType) -> list[Route]:

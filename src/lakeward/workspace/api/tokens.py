@@ -10,18 +10,19 @@ from typing import Any
 from lakeward.databricks_shims.local_workspace import (
     ApiError,
     Route,
-    groups_of,
     invalid_parameter,
     missing,
     user_id,
 )
 from lakeward.workspace.api.fields import read_fields
+from lakeward.workspace.api.permissions import require_admin
 from lakeward.workspace.api.update_mask import read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 from lakeward.workspace_connection import WORKSPACE_ID
 
 _LONGEST = 730 * 24 * 3600
+_OF_OTHERS = "manage tokens of others"
 
 
 def create(call: ServerRequest) -> Any:
@@ -34,7 +35,7 @@ def create_on_behalf(call: ServerRequest) -> Any:
 
     It identifies the principal in requests. Code that is run with it has the rights of the server's user.
     """
-    _require_admin(call)
+    require_admin(call, _OF_OTHERS)
     return _created(call, call.required("application_id"))
 
 
@@ -60,7 +61,7 @@ def update(call: ServerRequest) -> None:
 
 def list_of_workspace(call: ServerRequest) -> Any:
     """Return the tokens of all users, or of the one that the query names; only for administrators."""
-    _require_admin(call)
+    require_admin(call, _OF_OTHERS)
     name, number = call.query.get("created_by_username"), call.query.get("created_by_id")
     found = [_managed(info) for info in call.context.tokens.all()]
     return {
@@ -101,16 +102,11 @@ def _update(call: ServerRequest, token_id: str) -> Document:
 
 
 def _found(call: ServerRequest) -> Document:
-    _require_admin(call)
+    require_admin(call, _OF_OTHERS)
     for info in call.context.tokens.all():
         if info["token_id"] == call.path_parameter:
             return info
     raise missing(f"Token {call.path_parameter}")
-
-
-def _require_admin(call: ServerRequest) -> None:
-    if "admins" not in groups_of(call):
-        raise ApiError(403, "PERMISSION_DENIED", "Only administrators manage tokens of others.")
 
 
 def _managed(info: Document) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, missing
-from lakeward.workspace.api.permissions import is_admin
+from lakeward.databricks_shims.local_workspace import Route, invalid_parameter, missing
+from lakeward.workspace.api.permissions import require_admin
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace_connection import WORKSPACE_ID
 
@@ -69,8 +69,7 @@ def get_conf(call: ServerRequest) -> Any:
 
 def set_conf(call: ServerRequest) -> None:
     """Keep settings of the workspace; they have no effect here."""
-    if not is_admin(call):
-        raise ApiError(403, "PERMISSION_DENIED", "Only administrators change settings of the workspace.")
+    require_admin(call, "change settings of the workspace")
     if not all(isinstance(value, str) for value in call.body.values()):
         raise invalid_parameter("The values of settings must be strings.")
     call.store.put("conf", "workspace", {**(call.store.get("conf", "workspace") or {}), **call.body})
