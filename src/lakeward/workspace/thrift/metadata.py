@@ -12,40 +12,36 @@ from lakeward.quoting import quote_string
 from lakeward.session import BUILT_IN_CATALOGS
 
 _TABLES_ARE = "CASE WHEN table_type LIKE '%VIEW' THEN 'VIEW' ELSE 'TABLE' END"
-# java.sql.Types
-_TYPE_CODES = {
-    "BOOLEAN": 16,
-    "TINYINT": -6,
-    "SMALLINT": 5,
-    "INT": 4,
-    "BIGINT": -5,
-    "FLOAT": 6,
-    "DOUBLE": 8,
-    "DECIMAL": 3,
-    "STRING": 12,
-    "BINARY": -2,
-    "DATE": 91,
-    "TIMESTAMP": 93,
-    "TIMESTAMP_NTZ": 93,
-    "ARRAY": 2003,
-    "MAP": 2000,
-    "STRUCT": 2002,
-    "VOID": 0,
+
+
+class _Type(NamedTuple):
+    """A type: its code in java.sql.Types, bytes, digits, and the radix of its precision."""
+
+    code: int
+    size: int | None = None
+    digits: int | None = None
+    radix: int | None = None
+
+
+_TYPES = {
+    "BOOLEAN": _Type(16, 1, 0),
+    "TINYINT": _Type(-6, 1, 0, 10),
+    "SMALLINT": _Type(5, 2, 0, 10),
+    "INT": _Type(4, 4, 0, 10),
+    "BIGINT": _Type(-5, 8, 0, 10),
+    "FLOAT": _Type(6, 4, 7, 10),
+    "DOUBLE": _Type(8, 8, 15, 10),
+    "DECIMAL": _Type(3, radix=10),
+    "STRING": _Type(12),
+    "BINARY": _Type(-2),
+    "DATE": _Type(91, 4),
+    "TIMESTAMP": _Type(93, 8, 6),
+    "TIMESTAMP_NTZ": _Type(93, 8, 6),
+    "ARRAY": _Type(2003),
+    "MAP": _Type(2000),
+    "STRUCT": _Type(2002),
+    "VOID": _Type(0),
 }
-_SIZES = {
-    "BOOLEAN": 1,
-    "TINYINT": 1,
-    "SMALLINT": 2,
-    "INT": 4,
-    "BIGINT": 8,
-    "FLOAT": 4,
-    "DOUBLE": 8,
-    "DATE": 4,
-}
-_SIZES |= {"TIMESTAMP": 8, "TIMESTAMP_NTZ": 8}
-_DIGITS = {"BOOLEAN": 0, "TINYINT": 0, "SMALLINT": 0, "INT": 0, "BIGINT": 0, "FLOAT": 7, "DOUBLE": 15}
-_DIGITS |= {"TIMESTAMP": 6, "TIMESTAMP_NTZ": 6}
-_NUMERIC = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 _OTHER_TYPE = 1111
 
 
@@ -130,13 +126,13 @@ def columns(request: Any) -> str:
     decimal = "coalesce(numeric_precision, 10)"
     return (
         "SELECT table_catalog AS TABLE_CAT, table_schema AS TABLE_SCHEM, table_name AS TABLE_NAME, "
-        f"column_name AS COLUMN_NAME, {_cases(kind, _TYPE_CODES, str(_OTHER_TYPE))} AS DATA_TYPE, "
+        f"column_name AS COLUMN_NAME, {_cases(kind, 'code', str(_OTHER_TYPE))} AS DATA_TYPE, "
         "upper(full_data_type) AS TYPE_NAME, "
         f"CASE WHEN {kind} = 'DECIMAL' THEN CAST(IF({decimal} > 18, 16, 8) AS INT) "
-        f"ELSE {_cases(kind, _SIZES, 'NULL')} END AS COLUMN_SIZE, {_nulls('TINYINT', 'BUFFER_LENGTH')}, "
+        f"ELSE {_cases(kind, 'size')} END AS COLUMN_SIZE, {_nulls('TINYINT', 'BUFFER_LENGTH')}, "
         f"CASE WHEN {kind} = 'DECIMAL' THEN CAST(numeric_scale AS INT) "
-        f"ELSE {_cases(kind, _DIGITS, 'NULL')} END AS DECIMAL_DIGITS, "
-        f"CASE WHEN {kind} IN ({', '.join(map(quote_string, _NUMERIC))}) THEN 10 END AS NUM_PREC_RADIX, "
+        f"ELSE {_cases(kind, 'digits')} END AS DECIMAL_DIGITS, "
+        f"{_cases(kind, 'radix')} AS NUM_PREC_RADIX, "
         "IF(is_nullable = 'NO', 0, 1) AS NULLABLE, coalesce(comment, '') AS REMARKS, "
         "column_default AS COLUMN_DEF, "
         f"{_nulls('INT', 'SQL_DATA_TYPE', 'SQL_DATETIME_SUB', 'CHAR_OCTET_LENGTH')}, "
@@ -148,9 +144,15 @@ def columns(request: Any) -> str:
     )
 
 
-def _cases(value: str, table: dict[str, int], otherwise: str) -> str:
-    cases = " ".join(f"WHEN {quote_string(name)} THEN {number}" for name, number in table.items())
-    return f"CASE {value} {cases} ELSE {otherwise} END"
+def _cases(name: str, field: str, otherwise: str = "NULL") -> str:
+    """Return the expression with the field of the type of this name."""
+    numbers = {each: getattr(of, field) for each, of in _TYPES.items()}
+    cases = " ".join(f"WHEN '{each}' THEN {number}" for each, number in numbers.items() if number is not None)
+    return f"CASE {name} {cases} ELSE {otherwise} END"
+
+
+def _literal(number: int | None) -> str:
+    return "NULL" if number is None else str(number)
 
 
 def functions(request: Any) -> str:
@@ -175,10 +177,10 @@ def table_types(_: Any) -> str:
 def type_info(_: Any) -> str:
     """Return the statement for GetTypeInfo."""
     rows = ", ".join(
-        f"('{name}', {code}, {_DIGITS.get(name, 'NULL')}, {'10' if name in _NUMERIC else 'NULL'}, "
+        f"('{name}', {of.code}, {_literal(of.digits)}, {_literal(of.radix)}, "
         f"{'true' if name == 'STRING' else 'false'}, "
         f"{0 if name in ('ARRAY', 'MAP', 'STRUCT', 'VOID') else 3})"
-        for name, code in _TYPE_CODES.items()
+        for name, of in _TYPES.items()
     )
     return (
         "SELECT name AS TYPE_NAME, code AS DATA_TYPE, CAST(digits AS INT) AS PRECISION, "
