@@ -29,6 +29,7 @@ _READERS = {
     "copy into": "spark.sql(\"COPY INTO t FROM '{}' FILEFORMAT = CSV\")",
     "format": "spark.sql('SELECT * FROM csv.`{}`')",
     "location": "spark.sql(\"CREATE TABLE t USING csv LOCATION '{}'\")",
+    "binary": "spark.sql(\"CREATE TABLE t USING binaryFile LOCATION '{}'\")",
     "path": "spark.sql(\"CREATE TEMPORARY VIEW v USING json OPTIONS (path '{}')\")",
 }
 _SPELLINGS = {

@@ -10,7 +10,7 @@ from lakeward.check.collector import Sink
 from lakeward.check.model import Kind
 from lakeward.check.sql.constructs import constructs_in
 from lakeward.check.sql.tokens import Statement, name_at, statements, words
-from lakeward.check.sql.views import obstacles_in, view_at
+from lakeward.check.sql.views import FILE_FORMATS, obstacles_in, view_at
 from lakeward.check.values import HOLE, Text
 from lakeward.check.view_obstacles import encode_obstacles
 from lakeward.quoting import names_path
@@ -27,7 +27,6 @@ _MODIFIERS = frozenset(
         *("EXTERNAL", "PRIVATE", "MANAGED"),
     )
 )
-_FILE_FORMATS = frozenset(("CSV", "JSON", "PARQUET", "ORC", "AVRO", "TEXT", "XML"))
 _NO_TABLE = frozenset(
     ("DIRECTORY", "LOCAL", "LATERAL", "VALUES", "UNNEST", "SELECT", "SET", "ONLY", "IDENTIFIER")
 )
@@ -146,7 +145,7 @@ def _view(statement: Statement, text: Text, sink: Sink) -> None:
 def _files(statement: list[Token], names: list[str]) -> Iterator[tuple[Kind, int]]:
     """Yield the positions of strings that are paths of files that a statement reads or writes."""
     of_files = names[0] == "CREATE" and any(
-        pair[0] == "USING" and pair[1] in _FILE_FORMATS for pair in pairwise(names)
+        pair[0] == "USING" and pair[1] in FILE_FORMATS for pair in pairwise(names)
     )
     for at, token in enumerate(statement):
         if token.text[:1] not in ("'", '"') or not at:

@@ -15,7 +15,7 @@ _FILTERS = frozenset(("WHERE", "HAVING", "QUALIFY", "ON"))
 _BEFORE_RELATION = frozenset(
     ("FROM", "JOIN", ",", "AS", "ALL", "UNION", "EXCEPT", "INTERSECT", "MINUS", "(", "LATERAL")
 )
-_FILE_FORMATS = frozenset(("JSON", "CSV", "PARQUET", "TEXT", "AVRO", "ORC", "XML", "BINARYFILE"))
+FILE_FORMATS = frozenset(("JSON", "CSV", "PARQUET", "TEXT", "AVRO", "ORC", "XML", "BINARYFILE"))
 
 
 def view_at(words: list[str]) -> int | None:
@@ -81,7 +81,7 @@ def _obstacles_at(words: list[str], at: int, clause: str) -> Iterator[tuple[str,
             yield "time", word.lower()
     elif word == "READ_FILES" and is_call:
         yield "source", "read_files"
-    elif word in _FILE_FORMATS and before in ("FROM", "JOIN") and following == ["."]:
+    elif word in FILE_FORMATS and before in ("FROM", "JOIN") and following == ["."]:
         yield "source", f"a {word.lower()} file"
 
 
