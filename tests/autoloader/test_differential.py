@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.autoloader.readers import json_reader as json_plain
+from lakeward.autoloader.readers import json_fast_path
 from tests.autoloader.reader_harness import rows_of
 
 JSON_VALUES = [
@@ -177,7 +177,7 @@ def test_documents_over_several_lines(spark, tmp_path: Path, text: str) -> None:
 def test_a_line_is_one_record_whatever_else_the_text_would_be(
     spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smallest: int, text: str
 ) -> None:
-    monkeypatch.setattr(json_plain, "MIN_BYTES", smallest)
+    monkeypatch.setattr(json_fast_path, "MIN_BYTES", smallest)
     path = tmp_path / "x.json"
     path.write_text(text)
     reader = spark.read.schema("a int, _corrupt_record string")

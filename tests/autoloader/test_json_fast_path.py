@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
-from lakeward.autoloader.readers import json_reader as json_plain
+from lakeward.autoloader.readers import json_fast_path, json_reader
 from lakeward.autoloader.readers.json_reader import JsonReader
 from lakeward.autoloader.readers.json_values import raw_strings
 from tests.autoloader.reader_harness import both_ways, rows_of, schema_of
@@ -64,7 +64,7 @@ def test_whole_files_are_read_as_record_by_record(
 ) -> None:
     path = tmp_path / "f.json"
     path.write_text("\n".join(lines if odd is None else [*lines, odd]), encoding="utf-8")
-    whole, records = both_ways(json_plain, path, SCHEMA, monkeypatch, **options)
+    whole, records = both_ways(json_fast_path, path, SCHEMA, monkeypatch, **options)
     assert repr(whole) == repr(records)
 
 
@@ -104,10 +104,10 @@ def test_members_that_the_schema_lacks_are_rescued_in_their_order_and_files_are_
     path = tmp_path / "f.json"
     path.write_text("\n".join(lines), encoding="utf-8")
     schema = schema_of(i="integer", d="double", c="string")
-    monkeypatch.setattr(json_plain, "BYTES", size)
+    monkeypatch.setattr(json_reader, "BYTES", size)
     found = rows_of([path, path], schema, **options)
-    monkeypatch.setattr(json_plain, "BYTES", 1 << 20)
-    monkeypatch.setattr(json_plain, "_MAX_UNKNOWN", 0)
+    monkeypatch.setattr(json_reader, "BYTES", 1 << 20)
+    monkeypatch.setattr(json_reader, "_MAX_UNKNOWN", 0)
     assert repr(found) == repr(rows_of([path, path], schema, **options))
 
 
@@ -140,7 +140,7 @@ def test_parts_of_a_file_have_the_rows_of_the_whole_in_every_encoding(
     schema = schema_of(i="integer", c="string")
     found = []
     for size in (1, 30, 1 << 20):
-        monkeypatch.setattr(json_plain, "BYTES", size)
+        monkeypatch.setattr(json_reader, "BYTES", size)
         found.append(
             rows_of([path], schema, rescued="_r", columnNameOfCorruptRecord="c", mode=mode, **options)
         )
@@ -175,7 +175,7 @@ def test_only_what_is_odd_is_read_record_by_record(
         slow_calls.append(data)
         before(self, status, data)
 
-    monkeypatch.setattr(json_plain, "MIN_BYTES", 0)
+    monkeypatch.setattr(json_fast_path, "MIN_BYTES", 0)
     monkeypatch.setattr(JsonReader, "_add", noting)
     path = tmp_path / "f.json"
     path.write_text(f'{line}\n{{"i":7}}\n')
@@ -185,9 +185,9 @@ def test_only_what_is_odd_is_read_record_by_record(
 
 
 def test_text_that_is_no_unicode_is_not_plain() -> None:
-    schema = json_plain.pa.schema([("s", json_plain.pa.string())])
-    assert json_plain.parse_records(b'{"s":"\xff"}', schema, surplus=False) is None
-    assert json_plain.parse_records(b'{"s":"x"}', schema, surplus=False) is not None
+    schema = json_fast_path.pa.schema([("s", json_fast_path.pa.string())])
+    assert json_fast_path.parse_records(b'{"s":"\xff"}', schema, surplus=False) is None
+    assert json_fast_path.parse_records(b'{"s":"x"}', schema, surplus=False) is not None
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 from lakeward.autoloader.conversion.text_parsing import parse_timestamp, parse_zone
 from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.readers.json_reader import MIN_BYTES, parse_records
+from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, parse_records
 from lakeward.autoloader.readers.json_values import InvalidJson, JsonText, msgspec_record_type
 
 # Arrow reads larger whole numbers as double, Spark as decimal.
