@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.databricks_shims import running
+from lakeward.databricks_shims import use_surroundings
 from lakeward.newer_fstrings import parse_newer, read_newer, stop_reading_newer
 from lakeward.notebooks import Compiler, load_notebook
 
@@ -49,7 +49,7 @@ older_python = pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Pyth
 
 @pytest.fixture
 def inside() -> Iterator[None]:
-    with running():
+    with use_surroundings():
         yield
 
 

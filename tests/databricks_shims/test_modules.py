@@ -215,7 +215,7 @@ def test_ipython_that_is_not_installed_is_there_in_tasks_only(
         databricks_shims.install()
         with pytest.raises(ModuleNotFoundError):
             importlib.import_module(name)
-        with databricks_shims.running(Environment(settings=lambda: settings)):
+        with databricks_shims.use_surroundings(Environment(settings=lambda: settings)):
             assert importlib.import_module(name).__name__ == name
             assert importlib.import_module("IPython").get_ipython().user_ns["dbutils"] is dbutils()
         assert not [each for each in sys.modules if each.partition(".")[0] == "IPython"]
@@ -229,7 +229,7 @@ def test_functions_of_the_installed_ipython_show_in_the_notebook_that_runs(
     (tmp_path / ipython / "display.py").write_text(text)
     module = importlib.import_module("IPython.display")
     shown: list[object] = []
-    with databricks_shims.shown_by(lambda value, **options: shown.append((value, options))):
+    with databricks_shims.use_display(lambda value, **options: shown.append((value, options))):
         module.display(1, 2)
         module.clear_output(wait=True)
     assert shown == [(1, {}), (2, {}), (None, {"clear": "next"})]
@@ -243,9 +243,9 @@ def test_a_run_has_the_runtimes_version_and_leaves_nothing_behind(
 ) -> None:
     monkeypatch.delenv(databricks_shims.VERSION, raising=False)
     environment = Environment(settings=lambda: settings.with_(profile="15.4.x-scala2.12"))
-    with databricks_shims.running(environment):
+    with databricks_shims.use_surroundings(environment):
         assert os.environ[databricks_shims.VERSION] == "15.4"
-        with databricks_shims.running():
+        with databricks_shims.use_surroundings():
             assert os.environ[databricks_shims.VERSION] == "15.4"
         assert isinstance(importlib.import_module("pyspark.dbutils"), ModuleType)
     assert databricks_shims.VERSION not in os.environ
@@ -255,7 +255,7 @@ def test_a_run_has_the_runtimes_version_and_leaves_nothing_behind(
 
 def test_a_failing_run_leaves_nothing_behind_either(nothing_installed: None, settings: Settings) -> None:
     def run() -> None:
-        with databricks_shims.running(Environment(settings=lambda: settings)):
+        with databricks_shims.use_surroundings(Environment(settings=lambda: settings)):
             dbutils().notebook.exit("done")
 
     with pytest.raises(NotebookExit):
@@ -275,7 +275,7 @@ def test_display_prints_tables_and_hands_over_to_a_notebook(
     databricks_shims.displayHTML("<b>x</b>")
     assert capsys.readouterr().out == "<b>x</b>\n"
     shown: list[object] = []
-    with databricks_shims.shown_by(lambda value, **options: shown.append((value, options))):
+    with databricks_shims.use_display(lambda value, **options: shown.append((value, options))):
         databricks_shims.display([1], streamName="s")
         databricks_shims.displayHTML("<b>x</b>")
     assert shown == [([1], {"streamName": "s"}), (None, {"html": "<b>x</b>"})]

@@ -1,21 +1,21 @@
 """Local replacements for what only Databricks has: modules, free names, settings, a workspace client.
 
-`install()` serves imports of `databricks.sdk.runtime`, `pyspark.dbutils` and others, `running()` provides the
-environment of a task, and `configure(spark)` sets the platform's settings and sample catalogs. Nothing is
-installed with LAKEWARD_DISABLE=1, on Databricks, or with Databricks Connect. Importing this package starts
-nothing; modules that need py4j are imported on first use.
+`install()` serves imports of `databricks.sdk.runtime`, `pyspark.dbutils` and others, `use_surroundings()`
+provides the environment of a task, and `configure(spark)` sets the platform's settings and sample catalogs.
+Nothing is installed with LAKEWARD_DISABLE=1, on Databricks, or with Databricks Connect. Importing this
+package starts nothing; modules that need py4j are imported on first use.
 """
 
 from __future__ import annotations
 
 from lakeward.databricks_shims.configuring import configure, provided_tables
 from lakeward.databricks_shims.defaults import DEFAULTS
-from lakeward.databricks_shims.display import display, displayHTML, shown_by
+from lakeward.databricks_shims.display import display, displayHTML, use_display
 from lakeward.databricks_shims.installing import install, is_installed, uninstall
-from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, in_shell
+from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, use_shell
 from lakeward.databricks_shims.modules import PLATFORM_PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES, free_names, main_names
-from lakeward.databricks_shims.surroundings import VERSION, running, runtime_version
+from lakeward.databricks_shims.surroundings import VERSION, runtime_version, use_surroundings
 
 __all__ = [
     "DEFAULTS",
@@ -29,13 +29,13 @@ __all__ = [
     "display",
     "displayHTML",
     "free_names",
-    "in_shell",
     "install",
     "is_installed",
     "main_names",
     "provided_tables",
-    "running",
     "runtime_version",
-    "shown_by",
     "uninstall",
+    "use_display",
+    "use_shell",
+    "use_surroundings",
 ]

@@ -1,6 +1,6 @@
 """`display`, `displayHTML` and `DataFrame.display` outside of notebooks: a text table on stdout.
 
-A notebook's runner replaces the functions with `shown_by`.
+A notebook's runner replaces the functions with `use_display`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _show: ContextVar[Show | None] = ContextVar("lakeward_display", default=None)
 
 
 @contextmanager
-def shown_by(show: Show) -> Iterator[None]:
+def use_display(show: Show) -> Iterator[None]:
     """Let `display(value, …)` call `show(value, …)` within the block; `displayHTML` passes `html=`."""
     token = _show.set(show)
     try:
@@ -38,7 +38,7 @@ def display(value: Any = None, *args: Any, **options: Any) -> None:
         print(_text(value))
 
 
-def active() -> Show | None:
+def current_display() -> Show | None:
     """Return what shows values in the notebook or command that runs."""
     return _show.get()
 

@@ -95,30 +95,28 @@ def _is_shadowing_folder(spec: ModuleSpec) -> bool:
     return spec.loader is None and spec.origin is None and spec.name not in PACKAGES
 
 
-def _answer_sdk(module: ModuleType) -> None:
+def _patch_sdk(module: ModuleType) -> None:
     from lakeward.databricks_shims import sdk
 
-    sdk.answer(module)
+    sdk.patch_sdk(module)
 
 
 def _restore_sdk(module: ModuleType) -> None:
     from lakeward.databricks_shims import sdk
 
-    sdk.restore(module)
+    sdk.restore_sdk(module)
 
 
-_AFTER: Mapping[str, _Fill] = {
-    "databricks.sdk": _answer_sdk,
-    **dict.fromkeys(workspace_url.PATCHED_MODULES, workspace_url.lead_connections),
-    **dict.fromkeys((spec.owner for spec in ipython.PATCHES), ipython.answer),
-    "IPython.display": ipython_display.lead,
+_PATCHED: Mapping[str, tuple[_Fill, _Fill]] = {
+    "databricks.sdk": (_patch_sdk, _restore_sdk),
+    **dict.fromkeys(
+        workspace_url.PATCHED_MODULES, (workspace_url.patch_connections, workspace_url.restore_connections)
+    ),
+    **dict.fromkeys((spec.owner for spec in ipython.PATCHES), (ipython.patch_shell, ipython.restore_shell)),
+    "IPython.display": (ipython_display.patch_display, ipython_display.restore_display),
 }
-_RESTORE: Mapping[str, _Fill] = {
-    "databricks.sdk": _restore_sdk,
-    **dict.fromkeys(workspace_url.PATCHED_MODULES, workspace_url.restore_connections),
-    **dict.fromkeys((spec.owner for spec in ipython.PATCHES), ipython.restore),
-    "IPython.display": ipython_display.restore,
-}
+"""Installed modules, each with what patches and what restores it."""
+_AFTER: Mapping[str, _Fill] = {name: patch for name, (patch, _) in _PATCHED.items()}
 _lock = threading.RLock()
 _finders: list[_Finder] = []
 
@@ -141,7 +139,7 @@ def install(*, also: Mapping[str, _Fill] = MappingProxyType({})) -> None:
 
 
 @contextmanager
-def serving(modules: Mapping[str, _Fill]) -> Iterator[None]:
+def serve_modules(modules: Mapping[str, _Fill]) -> Iterator[None]:
     """Serve further modules within the block where they are not installed."""
     finder = _finders[0] if _finders else None
     added = finder.add(modules) if finder is not None else ()
@@ -160,7 +158,7 @@ def uninstall() -> None:
             remove_entry(finder)
             finder.forget()
             stop_reading_newer()
-            for name, restore in _RESTORE.items():
+            for name, (_, restore) in _PATCHED.items():
                 if name in sys.modules:
                     restore(sys.modules[name])
 

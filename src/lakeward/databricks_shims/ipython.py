@@ -65,7 +65,7 @@ _shell: ContextVar[DatabricksShell | None] = ContextVar("lakeward_shell", defaul
 
 
 @contextmanager
-def in_shell(shell: DatabricksShell) -> Iterator[None]:
+def use_shell(shell: DatabricksShell) -> Iterator[None]:
     """Let `get_ipython()` return `shell` to the user's code within the block."""
     token = _shell.set(shell)
     try:
@@ -74,7 +74,7 @@ def in_shell(shell: DatabricksShell) -> Iterator[None]:
         _shell.reset(token)
 
 
-def answer(module: ModuleType) -> None:
+def patch_shell(module: ModuleType) -> None:
     """Let `module.get_ipython` return our shell to the user's own files; a real shell takes precedence.
 
     Libraries get None: they treat a shell as the sign of a terminal or a kernel.
@@ -94,7 +94,7 @@ def answer(module: ModuleType) -> None:
     _spec(module).install(make, owner=module)
 
 
-def restore(module: ModuleType) -> None:
+def restore_shell(module: ModuleType) -> None:
     """Restore IPython's own function."""
     _spec(module).remove(owner=module)
 
@@ -110,7 +110,7 @@ def _is_library(file: str) -> bool:
 
 def _package(module: ModuleType) -> None:
     vars(module).update(get_ipython=lambda: None, __all__=["get_ipython"])
-    answer(module)
+    patch_shell(module)
 
 
 def _empty(_: ModuleType) -> None:
@@ -119,10 +119,10 @@ def _empty(_: ModuleType) -> None:
 
 REPLACED: Mapping[str, Callable[[ModuleType], None]] = {
     "IPython": _package,
-    "IPython.display": ipython_display.fill,
+    "IPython.display": ipython_display.fill_module,
     "IPython.core": _empty,
-    "IPython.core.display": ipython_display.fill,
-    "IPython.core.display_functions": ipython_display.fill,
+    "IPython.core.display": ipython_display.fill_module,
+    "IPython.core.display_functions": ipython_display.fill_module,
     "IPython.core.getipython": _package,
 }
 """Modules of IPython that tasks and notebooks import where it is not installed."""

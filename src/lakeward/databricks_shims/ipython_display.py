@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from lakeward.databricks_shims.display import active
+from lakeward.databricks_shims.display import current_display
 from lakeward.databricks_shims.display import display as show_value
 from lakeward.patching import PatchSpec
 
@@ -252,7 +252,7 @@ def publish_display_data(data: Mapping[str, Any], *_: Any, **__: Any) -> None:
 
 def clear_output(wait: bool = False) -> None:
     """Remove the outputs of the running cell, with `wait` when the next one comes."""
-    show = active()
+    show = current_display()
     if show is not None:
         show(None, clear="next" if wait else "now")
 
@@ -264,7 +264,7 @@ _CLASSES = (
 )
 
 
-def fill(module: ModuleType) -> None:
+def fill_module(module: ModuleType) -> None:
     """Fill a module of IPython that is not installed."""
     names = {each.__name__: each for each in (*_FUNCTIONS, *_CLASSES)}
     vars(module).update(names, TextDisplayObject=DisplayObject, __all__=[*names, "TextDisplayObject"])
@@ -276,14 +276,14 @@ PATCHES = tuple(
 )
 
 
-def lead(module: ModuleType) -> None:
+def patch_display(module: ModuleType) -> None:
     """Let the functions of the installed module show in the notebook that runs."""
     for spec, ours in zip(PATCHES, _FUNCTIONS, strict=True):
         if hasattr(module, spec.attribute):
             spec.install(_leading(ours), owner=module)
 
 
-def restore(module: ModuleType) -> None:
+def restore_display(module: ModuleType) -> None:
     """Restore IPython's own functions."""
     for spec in PATCHES:
         spec.remove(owner=module)
@@ -292,7 +292,7 @@ def restore(module: ModuleType) -> None:
 def _leading(ours: Any) -> Any:
     def make(before: Any) -> Any:
         def show(*values: Any, **options: Any) -> Any:
-            return (before if active() is None else ours)(*values, **options)
+            return (before if current_display() is None else ours)(*values, **options)
 
         show.__name__ = ours.__name__
         return show

@@ -20,12 +20,12 @@ from lakeward.workspace_connection import process_connection, process_host
 _NONE_FOUND = "cannot configure default credentials"
 
 
-def answer(_sdk: ModuleType) -> None:
+def patch_sdk(_sdk: ModuleType) -> None:
     """Let clients of the imported `databricks.sdk` without credentials use the local workspace."""
     patching.install(PATCHES)
 
 
-def restore(_sdk: ModuleType) -> None:
+def restore_sdk(_sdk: ModuleType) -> None:
     """Restore databricks-sdk; clients that were created before keep using the local workspace."""
     patching.uninstall(PATCHES)
 

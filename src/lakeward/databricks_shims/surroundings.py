@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lakeward.databricks_shims.defaults import release
-from lakeward.databricks_shims.installing import install, is_installed, serving, uninstall
+from lakeward.databricks_shims.installing import install, is_installed, serve_modules, uninstall
 from lakeward.databricks_shims.ipython import REPLACED
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ VERSION = "DATABRICKS_RUNTIME_VERSION"
 
 
 @contextmanager
-def running(given: Environment | None = None) -> Iterator[None]:
+def use_surroundings(given: Environment | None = None) -> Iterator[None]:
     """Yield a block in which code finds what it finds in a task on Databricks; afterwards all is as before.
 
     `given` is what `dbutils` works on, that which is in force already if left out.
@@ -34,7 +34,7 @@ def running(given: Environment | None = None) -> Iterator[None]:
     if is_installed():
         os.environ[VERSION] = runtime_version(given.settings().profile)
     try:
-        with use_environment(given), serving(REPLACED):
+        with use_environment(given), serve_modules(REPLACED):
             yield
     finally:
         if before is None:

@@ -24,7 +24,7 @@ from lakeward.workspace_connection import NO_WORKSPACE, process_host
 _NAME = urlsplit(NO_WORKSPACE.host).hostname
 
 
-def lead_connections(module: ModuleType) -> None:
+def patch_connections(module: ModuleType) -> None:
     """Patch an imported module of PATCHES."""
     patching.install(_specs(module))
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims import DatabricksShell, in_shell, main_names, running, shown_by
+from lakeward.databricks_shims import DatabricksShell, main_names, use_display, use_shell, use_surroundings
 from lakeward.dbutils import DBUtils, Environment, NotebookExit
 from lakeward.errors import NotebookError
 from lakeward.notebooks.cell_errors import CellError, explain_error
@@ -141,9 +141,9 @@ class _Run:
             stack.enter_context(activated(self.spark))
             stack.enter_context(dbfs_paths())
             stack.enter_context(notebook_packages())
-            stack.enter_context(running(self.environment))
-            stack.enter_context(shown_by(self.display))
-            stack.enter_context(in_shell(self.shell))
+            stack.enter_context(use_surroundings(self.environment))
+            stack.enter_context(use_display(self.display))
+            stack.enter_context(use_shell(self.shell))
             dependencies, projects = own_projects(
                 self.notebook.dependencies, self.file, self.environment.paths.local
             )

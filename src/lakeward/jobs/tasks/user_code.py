@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle, Distribution, read_wheel
-from lakeward.databricks_shims import main_names, running
+from lakeward.databricks_shims import main_names, use_surroundings
 from lakeward.dbutils import Context as Facts
 from lakeward.dbutils import Environment, JobValues, NotebookExit, redact_output
 from lakeward.errors import ConfigurationError, JobError
@@ -85,7 +85,7 @@ def run_user_code(
     `dbutils.notebook.exit` are successes; other exceptions propagate.
     """
     with contextlib.ExitStack() as stack:
-        stack.enter_context(running(environment_of(context, task)))
+        stack.enter_context(use_surroundings(environment_of(context, task)))
         stack.enter_context(notebook_packages())
         stack.enter_context(_interpreter(list(argv), [str(path) for path in paths]))
         if folder is not None:

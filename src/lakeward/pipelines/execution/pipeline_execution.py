@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from lakeward.databricks_shims import running
+from lakeward.databricks_shims import use_surroundings
 from lakeward.errors import PipelineError
 from lakeward.notebooks import notebook_packages
 from lakeward.pipelines.analysis.graph_resolution import (
@@ -219,7 +219,7 @@ class PipelineExecution:
         context = self.context
         self.reporter.update_created(context.conf, self.spark.version, context.cause)
         self.reporter.emit(Progress("", "", "PLANNING", message="Reading the pipeline's files"))
-        scope.enter_context(running())
+        scope.enter_context(use_surroundings())
         scope.enter_context(serve_modules())
         scope.enter_context(allow_settings())
         scope.enter_context(user_modules(context.folders))

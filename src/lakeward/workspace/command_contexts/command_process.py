@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     os.dup2(empty, 0)
     os.close(empty)
 
-    from lakeward.databricks_shims import running
+    from lakeward.databricks_shims import use_surroundings
     from lakeward.dbutils import Environment, redact
     from lakeward.notebooks import install_commands, install_packages, notebook_packages
     from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, interrupt)
     interpreter = Interpreter(settings.root)
     environment = Environment(settings=lambda: settings, restart_python=interpreter.restart_python)
-    with notebook_packages(), running(environment), dbfs_paths():
+    with notebook_packages(), use_surroundings(environment), dbfs_paths():
         install_packages(
             install_commands(order["packages"]),
             settings.root,

@@ -17,7 +17,7 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims import DatabricksShell, in_shell, main_names, shown_by
+from lakeward.databricks_shims import DatabricksShell, main_names, use_display, use_shell
 from lakeward.dbutils import NotebookExit, environment, redact
 from lakeward.errors import LakewardError
 from lakeward.notebooks import (
@@ -72,8 +72,8 @@ class Interpreter:
             with (
                 redirect_stdout(output),
                 redirect_stderr(output),
-                shown_by(self._show),
-                in_shell(self._shell),
+                use_display(self._show),
+                use_shell(self._shell),
             ):
                 if language == "sql":
                     self._sql(command)
