@@ -70,15 +70,10 @@ def run_pipeline(
             root=bundle.root / root if root else None,
             storage=storage or settings.pipelines / key,
             event_log=event_log or event_log_table(pipeline),
-            refresh=selection.refresh,
-            only_selected=selection.only_selected,
-            full_refresh=selection.full_refresh,
-            full_refresh_all=selection.full_refresh_all,
-            reset_checkpoints=selection.reset_checkpoints,
-            dry_run=selection.dry_run,
             continuous=continuous,
             development=bool(pipeline.get("development")),
             on_event=on_event,
+            **vars(selection),
         )
         return run(files, options, settings=settings)
 
