@@ -11,6 +11,7 @@ from lakeward.cli.missing_inputs import folder_hint, package_hint
 from lakeward.dbutils.failures import JavaError
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
+from lakeward.session import PathMap
 from tests.cli.inside import Inside
 from tests.processes import outcome
 from tests.trees import write_files
@@ -50,6 +51,29 @@ def test_a_missing_folder_of_the_cloud_names_its_mount(error: str, spelling: str
 )
 def test_other_errors_name_no_mount(text: str) -> None:
     assert folder_hint(text) is None
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("spelling", ["{}/customers", "dbfs:{}/customers/a.csv", "/dbfs{}/customers"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_folder_that_has_files_is_listed_and_not_mounted(
+    tmp_path: Path, error: str, spelling: str, place: str
+) -> None:
+    text = error.format(spelling.format(place))
+    mapped = PathMap(((place, str(tmp_path)),))
+    write_files(tmp_path, {"_hidden.csv": "", "landing/.keep": "", "b.csv": ""})
+    hint = folder_hint(text, mapped=mapped)
+    assert hint == f"{place} has b.csv, landing/ here: correct the path, or put the files there first."
+    write_files(tmp_path, dict.fromkeys(("a1.csv", "a2.csv", "a3.csv", "a4.csv"), ""))
+    hint = folder_hint(text, mapped=mapped)
+    assert hint is not None and "a1.csv, a2.csv, a3.csv, a4.csv, b.csv, … here" in hint
+
+
+def test_an_empty_folder_of_the_state_names_its_mount(tmp_path: Path) -> None:
+    write_files(tmp_path, {"_hidden.csv": ""})
+    text = "[PATH_NOT_FOUND] Path does not exist: /Volumes/main/raw/in/a.csv."
+    hint = folder_hint(text, mapped=PathMap((("/Volumes/main/raw/in", str(tmp_path)),)))
+    assert hint is not None and "`--mount /Volumes/main/raw/in=FOLDER`" in hint
 
 
 @pytest.mark.parametrize("mount", ["/mnt", "/mnt/raw", "dbfs:/mnt", "dbfs:/mnt/raw/"])

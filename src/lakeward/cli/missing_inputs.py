@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lakeward.session import Settings
+    from lakeward.session import PathMap, Settings
 
 _MODULE = re.compile(r"No module named '(?P<name>[\w.]+)'")
 # They are of the platform, of Spark or of lakeward: no package brings them.
@@ -23,11 +24,13 @@ _CLOUD_FOLDER = re.compile(
     r"(?<![\w.:/-])(?:dbfs:|file:|/dbfs)?"
     rf"(?P<prefix>/(?:databricks-datasets|mnt|FileStore){_NAME}|/Volumes(?:{_NAME}){{3}})"
 )
+# Names of a folder that a hint lists.
+_LISTED = 5
 
 
 def hints_of(text: str, settings: Settings) -> list[str]:
     """Return what explains an error in `text`, for every command that runs code of users."""
-    from lakeward.session import ansi_hint, catalog_hint, removed_function_hint, schema_hint
+    from lakeward.session import PathMap, ansi_hint, catalog_hint, removed_function_hint, schema_hint
 
     hints = (
         ansi_hint(text, settings),
@@ -37,7 +40,7 @@ def hints_of(text: str, settings: Settings) -> list[str]:
         schema_inference_hint(text),
         iceberg_hint(text),
         package_hint(text, settings.profile),
-        folder_hint(text, [prefix for prefix, _ in settings.mounts]),
+        folder_hint(text, [prefix for prefix, _ in settings.mounts], PathMap.of(settings)),
     )
     return [hint for hint in hints if hint is not None]
 
@@ -88,10 +91,11 @@ def package_hint(text: str, runtime: str | None) -> str | None:
     return package_cure(found["name"], runtime)
 
 
-def folder_hint(text: str, mounts: Collection[str] = ()) -> str | None:
+def folder_hint(text: str, mounts: Collection[str] = (), mapped: PathMap | None = None) -> str | None:
     """Return how the folder of the cloud that the error `text` does not find is mapped; None for others.
 
-    `mounts` are the prefixes that the project maps: files that are missing there are the user's.
+    `mounts` are the prefixes that the project maps: files that are missing there are the user's. A folder
+    of the state, by `mapped`, that has files needs another path, no mount: the hint lists what it has.
 
     >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv.").split(" reads")[0]
     'The cloud has no files here: `--mount /mnt/raw=FOLDER`'
@@ -106,7 +110,16 @@ def folder_hint(text: str, mounts: Collection[str] = ()) -> str | None:
     mounted = {mount.removeprefix("dbfs:").rstrip("/") for mount in mounts}
     if any(f"{found['prefix']}/".startswith(f"{each}/") for each in mounted):
         return None
+    if mapped is not None and (names := _names_in(Path(mapped.local(found["prefix"])))):
+        return f"{found['prefix']} has {names} here: correct the path, or put the files there first."
     return (
         f"The cloud has no files here: `--mount {found['prefix']}=FOLDER` reads those of a local folder, "
         "[tool.lakeward.mounts] in pyproject.toml in every call of the project."
     )
+
+
+def _names_in(folder: Path) -> str:
+    """Return the first names in a folder, without those that Spark does not read."""
+    inside = folder.iterdir() if folder.is_dir() else ()
+    names = sorted(each.name + "/" * each.is_dir() for each in inside if each.name[0] not in "._")
+    return ", ".join(names[:_LISTED] + ["…"] * (len(names) > _LISTED))
