@@ -69,6 +69,22 @@ def test_a_folder_that_has_files_is_listed_and_not_mounted(
     assert hint is not None and "a1.csv, a2.csv, a3.csv, a4.csv, b.csv, … here" in hint
 
 
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/Volumes/main/raw/in/orders/2024/a.json", "/Volumes/main/raw/in/orders/2024"),
+        ("dbfs:/Volumes/main/raw/in/orders/2025/a.json.", "/Volumes/main/raw/in/orders"),
+        ("/Volumes/main/raw/in/orders/empty/*.json", "/Volumes/main/raw/in/orders"),
+        ("/Volumes/main/raw/in/order", "/Volumes/main/raw/in"),
+    ],
+)
+def test_the_deepest_folder_that_has_files_is_listed(tmp_path: Path, path: str, folder: str) -> None:
+    mapped = PathMap((("/Volumes/main/raw/in", str(tmp_path)),))
+    write_files(tmp_path, {"orders/2024/b.json": "{}", "orders/empty/.keep": ""})
+    hint = folder_hint(f"[PATH_NOT_FOUND] Path does not exist: {path}. SQLSTATE: 42K03", mapped=mapped)
+    assert hint is not None and hint.startswith(f"{folder} has ")
+
+
 def test_an_empty_folder_of_the_state_names_its_mount(tmp_path: Path) -> None:
     write_files(tmp_path, {"_hidden.csv": ""})
     text = "[PATH_NOT_FOUND] Path does not exist: /Volumes/main/raw/in/a.csv."

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit, pandas_udf, udf, udtf
-from pyspark.sql.types import DoubleType, IntegerType, StringType
+from pyspark.sql.types import DoubleType, IntegerType, StringType, StructType
 
 from lakeward.session import PROFILES, get_profile
 
 SPARK_3 = ["13.3", "14.3", "15.4", "16.4"]
 BEFORE_4_2 = [*SPARK_3, "17.3", "18.3"]
 NEWEST = ["19.3", "serverless"]
+SETTABLE = ("spark.sql.", "spark.databricks.delta.")
 
 
 @pytest.fixture
 def as_on(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The session with the settings of a runtime."""
-    conf = {k: v for k, v in get_profile(request.param).conf().items() if k.startswith("spark.sql.")}
+    conf = {k: v for k, v in get_profile(request.param).conf().items() if k.startswith(SETTABLE)}
     # A profile without one of the settings leaves Spark's default.
-    every = {k for p in PROFILES.values() for k in p.conf() if k.startswith("spark.sql.")}
+    every = {k for p in PROFILES.values() for k in p.conf() if k.startswith(SETTABLE)}
     before = {k: spark.conf.get(k, None) for k in every}
     for key in every:
         if key in conf:
@@ -122,6 +124,46 @@ def test_before_4_1_functions_of_pandas_cut_fractions(as_on: SparkSession, kind:
 def test_since_4_1_functions_of_pandas_refuse_fractions(as_on: SparkSession, kind: str) -> None:
     with pytest.raises(PySparkException, match="truncated converting to int64"):
         cut_rows(as_on, kind)
+
+
+BY_NAME: dict[str, Callable[[DataFrame, str], None]] = {
+    "saveAsTable": lambda rows, table: rows.write.mode("append").saveAsTable(table),
+    "saveAsTable overwrite": lambda rows, table: rows.write.mode("overwrite").saveAsTable(table),
+    "writeTo append": lambda rows, table: rows.writeTo(table).append(),
+    "writeTo overwrite": lambda rows, table: rows.writeTo(table).overwrite(lit(True)),
+}
+
+
+@pytest.fixture
+def typed_table(as_on: SparkSession) -> Iterator[str]:
+    as_on.sql("CREATE OR REPLACE TABLE main.default.typed_columns (n INT, d DATE)")
+    yield "main.default.typed_columns"
+    as_on.sql("DROP TABLE main.default.typed_columns")
+
+
+@pytest.mark.parametrize("schema", ["n BIGINT, d DATE", "n INT, d STRING"])
+@pytest.mark.parametrize("write", BY_NAME)
+@pytest.mark.parametrize("as_on", [*SPARK_3, "17.3"], indirect=True)
+def test_before_18_a_frame_of_other_types_is_refused(
+    as_on: SparkSession, typed_table: str, write: str, schema: str
+) -> None:
+    day = "DATE '2025-11-28'" if "DATE" in schema else "'2025-11-28'"
+    rows = as_on.sql(f"SELECT 1 AS n, {day} AS d").to(StructType.fromDDL(schema))
+    with pytest.raises(PySparkException) as raised:
+        BY_NAME[write](rows, typed_table)
+    assert raised.value.getCondition() == "DELTA_FAILED_TO_MERGE_FIELDS"
+    assert as_on.table(typed_table).collect() == []
+
+
+@pytest.mark.parametrize("schema", ["n BIGINT, d DATE", "n INT, d STRING"])
+@pytest.mark.parametrize("write", [each for each in BY_NAME if each != "saveAsTable overwrite"])
+@pytest.mark.parametrize("as_on", ["18.3", *NEWEST], indirect=True)
+def test_since_18_a_frame_of_other_types_is_cast(
+    as_on: SparkSession, typed_table: str, write: str, schema: str
+) -> None:
+    day = "DATE '2025-11-28'" if "DATE" in schema else "'2025-11-28'"
+    BY_NAME[write](as_on.sql(f"SELECT 1 AS n, {day} AS d").to(StructType.fromDDL(schema)), typed_table)
+    assert [tuple(row) for row in as_on.table(typed_table).collect()] == [(1, date(2025, 11, 28))]
 
 
 @pytest.mark.parametrize("as_on", [*BEFORE_4_2, *NEWEST], indirect=True)

@@ -23,6 +23,7 @@ _NAME = r"/[\w-]+(?:\.[\w-]+)*"
 _CLOUD_FOLDER = re.compile(
     r"(?<![\w.:/-])(?:dbfs:|file:|/dbfs)?"
     rf"(?P<prefix>/(?:databricks-datasets|mnt|FileStore){_NAME}|/Volumes(?:{_NAME}){{3}})"
+    r"(?P<below>(?:/[^\s/'\"`,;:*?]+)*)"
 )
 # Names of a folder that a hint lists.
 _LISTED = 5
@@ -110,12 +111,24 @@ def folder_hint(text: str, mounts: Collection[str] = (), mapped: PathMap | None 
     mounted = {mount.removeprefix("dbfs:").rstrip("/") for mount in mounts}
     if any(f"{found['prefix']}/".startswith(f"{each}/") for each in mounted):
         return None
-    if mapped is not None and (names := _names_in(Path(mapped.local(found["prefix"])))):
-        return f"{found['prefix']} has {names} here: correct the path, or put the files there first."
+    if mapped is not None and (listed := _listing(found["prefix"], found["below"], mapped)):
+        return f"{listed} here: correct the path, or put the files there first."
     return (
         f"The cloud has no files here: `--mount {found['prefix']}=FOLDER` reads those of a local folder, "
         "[tool.lakeward.mounts] in pyproject.toml in every call of the project."
     )
+
+
+def _listing(prefix: str, below: str, mapped: PathMap) -> str | None:
+    """Return the last folder of a path that has files, and their first names; None if the prefix has none."""
+    folder = Path(mapped.local(prefix))
+    names = _names_in(folder)
+    for name in below.split("/")[1:]:
+        inside = _names_in(folder / name)
+        if not inside:
+            break
+        prefix, folder, names = f"{prefix}/{name}", folder / name, inside
+    return f"{prefix} has {names}" if names else None
 
 
 def _names_in(folder: Path) -> str:

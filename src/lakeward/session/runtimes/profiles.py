@@ -25,6 +25,9 @@ _ARROW_FUNCTIONS_SINCE = 19
 # Since Spark 4.1, a foreachBatch that does not read all rows of a stateful stream fails, and so does a
 # function of pandas whose values do not fit the declared type without loss; before, they were cut: 1.7 to 1.
 _SPARK_4_1_SINCE = 18
+# Delta before 4.3 refuses a DataFrame whose columns have other types than those of the table that it is
+# written to by name. Serverless compute casts them since 2026.
+_WRITES_CAST_SINCE = 18
 _SPARK_3 = {
     "spark.sql.legacy.timeParserPolicy": "EXCEPTION",
     "spark.sql.legacy.javaCharsets": "true",
@@ -69,11 +72,13 @@ class Profile:
     def conf(self) -> dict[str, str]:
         """Return the Spark settings of this runtime."""
         checked = str(self._is_since(_SPARK_4_1_SINCE)).lower()
+        cast = str(self._is_since(_WRITES_CAST_SINCE)).lower()
         conf = {
             "spark.sql.ansi.enabled": str(self.ansi).lower(),
             "spark.sql.session.timeZone": "Etc/UTC",
             "spark.sql.streaming.stateStore.commitValidation.enabled": checked,
             "spark.sql.execution.pandas.convertToArrowArraySafely": checked,
+            "spark.databricks.delta.dml.insert.dfByName.allowImplicitCasts": cast,
             "spark.sql.lakeward.inputFileName": "" if self.has_input_file_name else "removed",
         }
         if not self._is_since(_SPARK_4_SINCE):
