@@ -90,6 +90,7 @@ def test_an_empty_folder_of_the_state_names_its_mount(tmp_path: Path) -> None:
     text = "[PATH_NOT_FOUND] Path does not exist: /Volumes/main/raw/in/a.csv."
     hint = folder_hint(text, mapped=PathMap((("/Volumes/main/raw/in", str(tmp_path)),)))
     assert hint is not None and "`--mount /Volumes/main/raw/in=FOLDER`" in hint
+    assert f"is the folder {tmp_path} here, which has no files: put them there" in hint
 
 
 @pytest.mark.parametrize("mount", ["/mnt", "/mnt/raw", "dbfs:/mnt", "dbfs:/mnt/raw/"])

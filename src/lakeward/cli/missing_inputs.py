@@ -111,8 +111,14 @@ def folder_hint(text: str, mounts: Collection[str] = (), mapped: PathMap | None 
     mounted = {mount.removeprefix("dbfs:").rstrip("/") for mount in mounts}
     if any(f"{found['prefix']}/".startswith(f"{each}/") for each in mounted):
         return None
-    if mapped is not None and (listed := _listing(found["prefix"], found["below"], mapped)):
-        return f"{listed} here: correct the path, or put the files there first."
+    if mapped is not None:
+        if listed := _listing(found["prefix"], found["below"], mapped):
+            return f"{listed} here: correct the path, or put the files there first."
+        if (folder := Path(mapped.local(found["prefix"]))).is_dir():
+            return (
+                f"{found['prefix']} is the folder {folder} here, which has no files: put them there, or "
+                f"`--mount {found['prefix']}=FOLDER` reads those of another folder."
+            )
     return (
         f"The cloud has no files here: `--mount {found['prefix']}=FOLDER` reads those of a local folder, "
         "[tool.lakeward.mounts] in pyproject.toml in every call of the project."
