@@ -45,6 +45,23 @@ def test_one_line_is_written_for_every_change_of_a_state_and_none_for_repeats() 
     ]
 
 
+def test_a_task_that_waits_for_its_retry_is_shown_with_the_reason() -> None:
+    clock, err = Clock(), io.StringIO()
+    plain = LineDisplay(ProgressBoard("orders", clock), Streams(io.StringIO(), err))
+    plain(TaskProgress("stage", "RUNNING"))
+    clock.now = 1.0
+    plain(TaskProgress("stage", "WAITING_FOR_RETRY", 1.0, message="attempt 1 failed: no net\nat length"))
+    clock.now = 61.0
+    plain(TaskProgress("stage", "RUNNING"))
+    plain(TaskProgress("stage", "SUCCESS", 2.0))
+    assert err.getvalue().splitlines() == [
+        "    0.0 s  task stage RUNNING",
+        "    1.0 s  task stage WAITING_FOR_RETRY, attempt 1 failed: no net",
+        "   61.0 s  task stage RUNNING",
+        "   61.0 s  task stage SUCCESS, 2.0 s",
+    ]
+
+
 def test_an_event_without_a_dataset_changes_the_stage() -> None:
     board = ProgressBoard("orders", Clock())
     assert board.take(Progress("", "", "PLANNING", message="reading sources")) is None

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.jobs.definition import RUN_IF, RunDecision, Task, Upstream, evaluate_run_if
+from lakeward.jobs.run_loop import RunLoop
+from lakeward.jobs.run_results import TaskProgress
 from lakeward.jobs.task_graph import AttemptResult, TaskGraphState
 
 SUCCESS, FAILED = AttemptResult("SUCCESS"), AttemptResult("FAILED", "no bread")
@@ -167,6 +169,60 @@ def test_a_retry_waits_its_time_and_a_later_success_counts() -> None:
         2,
         2.0,
     )
+
+
+class Attempt:
+    """An attempt that has ended when it is polled first."""
+
+    has_started = True
+
+    def __init__(self, end: AttemptResult) -> None:
+        self.end = end
+
+    def poll(self) -> AttemptResult:
+        return self.end
+
+    def stop(self) -> None:
+        raise AssertionError("nothing runs too long")
+
+
+def reports_of(graph: TaskGraphState, ends: list[AttemptResult]) -> list[TaskProgress]:
+    """Return what a run loop reports while the attempts at its only task end so."""
+    reports: list[TaskProgress] = []
+    now = [0.0]
+    loop = RunLoop(graph, lambda _, n: Attempt(ends[n - 1]), clock=lambda: now[0], report=reports.append)
+    while not loop.state.is_done:
+        loop.tick()
+        now[0] += 5.0
+    return reports
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "pause"), [(0.0, "0 s"), (10.0, "10 s"), (60.0, "60 s"), (1.5, "1.5 s")]
+)
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [(FAILED, ": no bread"), (AttemptResult("FAILED"), ""), (AttemptResult("TIMEDOUT", "late"), ": late")],
+)
+def test_a_task_that_waits_for_its_retry_is_reported(
+    end: AttemptResult, reason: str, retry_after: float, pause: str
+) -> None:
+    only = task("a", retries=2, retry_after=retry_after, retry_on_timeout=True)
+    reports = reports_of(TaskGraphState.of([only]), [end, end, SUCCESS])
+    assert [(each.state, each.message) for each in reports] == [
+        ("RUNNING", ""),
+        ("WAITING_FOR_RETRY", f"attempt 1 failed, the next attempt starts in {pause}{reason}"),
+        ("RUNNING", ""),
+        ("WAITING_FOR_RETRY", f"attempt 2 failed, the next attempt starts in {pause}{reason}"),
+        ("RUNNING", ""),
+        ("SUCCESS", ""),
+    ]
+
+
+@pytest.mark.parametrize("end", [FAILED, AttemptResult("TIMEDOUT", "late")])
+def test_the_last_attempt_waits_for_none(end: AttemptResult) -> None:
+    reports = reports_of(TaskGraphState.of([task("a")]), [end])
+    assert [each.state for each in reports] == ["RUNNING", "FAILED"]
 
 
 @pytest.mark.parametrize(("retry", "is_done"), [(False, True), (True, False)])

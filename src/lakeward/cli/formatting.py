@@ -7,6 +7,7 @@ STYLES = {
     "SUCCESS": "green",
     "FAILED": "bold red",
     "SKIPPED": "yellow",
+    "WAITING_FOR_RETRY": "yellow",
     "CANCELED": "yellow",
     "EXCLUDED": "dim",
     "RUNNING": "cyan",

@@ -76,7 +76,7 @@ def describe_state(line: ProgressLine, board: ProgressBoard) -> str:
         if line.state in ("COMPLETED", "SUCCESS", "FAILED"):
             facts.append(format_duration(board.seconds(line)))
     first = line.message.strip().splitlines()[0] if line.message.strip() else ""
-    if first and line.state in ("FAILED", "SKIPPED"):
+    if first and line.state in ("FAILED", "SKIPPED", "WAITING_FOR_RETRY"):
         facts.append(first)
     return ", ".join(facts)
 
@@ -218,14 +218,15 @@ class ProgressBoard:
         from lakeward.jobs import TaskProgress
 
         if isinstance(event, TaskProgress):
-            return self.take_task(event.task_key, event.state, event.seconds)
+            return self.take_task(event)
         return self.take_dataset(event)
 
-    def take_task(self, key: str, state: str, seconds: float) -> ProgressLine | None:
-        self.task = key
-        self.stage = f"task {key}" if state == "RUNNING" else self.stage
+    def take_task(self, event: TaskProgress) -> ProgressLine | None:
+        key = self.task = event.task_key
+        self.stage = f"task {key}" if event.state == "RUNNING" else self.stage
         line = self.lines.setdefault((key, ""), ProgressLine(key, "task"))
-        return line if self.move(line, state, seconds) else None
+        line.message = event.message
+        return line if self.move(line, event.state, event.seconds) else None
 
     def take_dataset(self, event: Progress) -> ProgressLine | None:
         if not event.dataset:

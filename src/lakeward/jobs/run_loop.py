@@ -127,7 +127,14 @@ class RunLoop:
         if end.error:
             # It may quote a task value that another task has read from a secret.
             end = replace(end, error=redact(end.error))
-        self.state = self.state.with_ended(key, end, self._clock())
+        now = self._clock()
+        self.state = self.state.with_ended(key, end, now)
+        record = self.state.states[key]
+        if record.end is None:
+            pause = f"the next attempt starts in {max(0.0, record.not_before - now):g} s"
+            reason = f": {end.error}" if end.error else ""
+            message = f"attempt {record.attempt} failed, {pause}{reason}"
+            self._report(TaskProgress(key, "WAITING_FOR_RETRY", record.seconds, message=message))
 
     def _report_results(self) -> None:
         for result in self.results():

@@ -40,13 +40,17 @@ class PipelineSelection:
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """A change of a task's state; `seconds` is its run time so far, `update` the update of its pipeline."""
+    """A change of a task's state; `seconds` is its run time so far, `update` the update of its pipeline.
+
+    `message` is why the last attempt failed, and when the next one starts.
+    """
 
     task_key: str
-    state: Literal["RUNNING", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
+    state: Literal["RUNNING", "WAITING_FOR_RETRY", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
     seconds: float = 0.0
     timed_out: bool = False
     update: Update | None = None
+    message: str = ""
 
 
 @dataclass(frozen=True)
