@@ -121,6 +121,15 @@ SELECT count(*) > 0 AS some FROM system.information_schema.schemata WHERE catalo
 --> [true]
 -- What there is not on one machine
 SHOW SHARES
+--= name, created_at, created_by, comment
+--> 
+SHOW SHARES LIKE 'vaccine*'
+--> 
+SHOW SHARES 'vaccine*'
+--> 
+SHOW SHARES IN main
+--! PARSE_SYNTAX_ERROR
+SHOW ALL IN SHARE s
 --! UNSUPPORTED_SQL
 SHOW RECIPIENTS
 --! UNSUPPORTED_SQL
@@ -128,8 +137,11 @@ SHOW PROVIDERS
 --! UNSUPPORTED_SQL
 SHOW CONNECTIONS
 --! UNSUPPORTED_SQL
-SHOW STORAGE CREDENTIALS
---! UNSUPPORTED_SQL
+show storage credentials
+--= name, comment
+--> 
+SHOW SERVICE CREDENTIALS LIKE 'x'
+--> 
 CREATE RECIPIENT r
 --! UNSUPPORTED_SQL
 CREATE EXTERNAL LOCATION l URL 's3://b' WITH (STORAGE CREDENTIAL c)

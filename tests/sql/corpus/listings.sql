@@ -97,7 +97,8 @@ DESCRIBE TABLE EXTENDED v AS JSON
 --= json_metadata
 --> ok
 SHOW CREDENTIALS
---! UNSUPPORTED_SQL
+--= name, comment
+--> 
 SHOW GROUPS
 --= name, directGroup
 --> ["admins", null], ["users", null]

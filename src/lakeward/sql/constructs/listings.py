@@ -1,4 +1,4 @@
-"""SHOW SCHEMAS, SHOW TABLES and SHOW VIEWS with the columns and the temporary views of Databricks."""
+"""SHOW SCHEMAS, TABLES, VIEWS and the listings of what a local lakehouse has none of, as on Databricks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from lakeward.spark_internals import scala_list, session_state
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
-from lakeward.sql.constructs.catalogs import schema_and_pattern
+from lakeward.sql.constructs.catalogs import like_pattern, schema_and_pattern
 from lakeward.sql.session_context import run_with_delta
-from lakeward.sql.token_cursor import TokenCursor
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +66,36 @@ def _show_views(cursor: TokenCursor) -> ListTables:
     return ListTables(["namespace", "viewName", "isTemporary"], pattern, cursor.text(0))
 
 
+# Objects that no local lakehouse has: the columns of their listings, which have no rows.
+_ABSENT = {
+    "SHARES": "name STRING, created_at TIMESTAMP, created_by STRING, comment STRING",
+    "EXTERNAL LOCATIONS": "name STRING, url STRING, comment STRING",
+    "STORAGE CREDENTIALS": "name STRING, comment STRING",
+    "SERVICE CREDENTIALS": "name STRING, comment STRING",
+    "CREDENTIALS": "name STRING, comment STRING",
+}
+
+
+@dataclass(frozen=True)
+class ListNothing(Command):
+    """Lists objects that no local lakehouse has."""
+
+    schema: str
+
+    def run(self, _: SparkSession) -> Rows:
+        return Rows(self.schema, [])
+
+
+def _show_absent(cursor: TokenCursor) -> ListNothing:
+    cursor.need("SHOW")
+    kind = cursor.phrase(*_ABSENT)
+    if kind is None:
+        raise Unmatched
+    like_pattern(cursor)
+    cursor.end()
+    return ListNothing(_ABSENT[kind])
+
+
 def _show_table_extended(cursor: TokenCursor) -> RenameFirstColumn:
     cursor.need("SHOW", "TABLE", "EXTENDED")
     cursor.finish()
@@ -112,5 +142,14 @@ CONSTRUCTS = (
         starts=("SHOW",),
         statement=_show_views,
         trigger=BEGINNING + r"show\s+views\b",
+    ),
+    Construct(
+        name="SHOW SHARES, EXTERNAL LOCATIONS, CREDENTIALS",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW EXTERNAL LOCATIONS",
+        note="also STORAGE and SERVICE CREDENTIALS; no rows: a local lakehouse has no such objects",
+        starts=("SHOW",),
+        statement=_show_absent,
     ),
 )
