@@ -12,6 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import functions as F
 
+import lakeward
 from lakeward.session import condition_of, message_of
 
 if TYPE_CHECKING:
@@ -113,4 +114,51 @@ def test_a_write_whose_function_fails_says_what_it_raised(
     rows = _BROKEN[broken](spark.range(1).selectExpr("id AS value"))
     with pytest.raises((Py4JJavaError, PySparkException)) as caught:
         rows.write.format("delta").save(str(tmp_path / "out"))
-    assert "ValueError: could not convert string to float: 'no number'" in message_of(caught.value)
+    message = message_of(caught.value)
+    assert "ValueError: could not convert string to float: 'no number'" in message
+    assert not _inner_frames(message)
+
+
+def _inner_frames(message: str) -> list[str]:
+    """Return the frames of Py4J, PySpark and lakeward in a message."""
+    own = f"{Path(lakeward.__file__).parent}/"
+    inner = ("/site-packages/py4j/", "/site-packages/pyspark/", "pyspark.zip/", own)
+    return [line for line in message.splitlines() if "File " in line and any(each in line for each in inner)]
+
+
+def _raise_in_batch(rows: DataFrame, _: int) -> None:
+    raise ValueError("no bread")
+
+
+def _write_to_missing_table(rows: DataFrame, _: int) -> None:
+    rows.sparkSession.sql("INSERT INTO main.default.no_such_table VALUES (1)")
+
+
+def _fail_in_worker(rows: DataFrame, _: int) -> None:
+    _BROKEN["udf"](rows).collect()
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (_raise_in_batch, "ValueError: no bread"),
+        (_write_to_missing_table, "[TABLE_OR_VIEW_NOT_FOUND]"),
+        (_fail_in_worker, "could not convert string to float: 'no number'"),
+    ],
+)
+def test_a_batch_function_that_fails_shows_the_users_frames_alone(
+    spark: SparkSession, tmp_path: Path, function: Callable[[DataFrame, int], None], reason: str
+) -> None:
+    spark.range(1).selectExpr("id AS value").write.json(str(tmp_path / "in"))
+    rows = spark.readStream.schema("value long").json(str(tmp_path / "in"))
+    writer = rows.writeStream.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True)
+    with pytest.raises(StreamingQueryException) as caught:
+        writer.foreachBatch(function).start().awaitTermination()
+    message = message_of(caught.value)
+    assert reason in message
+    assert (
+        f'File "{__file__}", line {function.__code__.co_firstlineno + 1}, in {function.__name__}' in message
+    )
+    assert not _inner_frames(message)
+    # The exception that code catches has the frames of the platform.
+    assert _inner_frames(str(caught.value))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
+import lakeward
 from lakeward.session.daemon import is_lost, jvm_lost
 
 _STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver stacktrace:|=== )")
@@ -14,6 +16,12 @@ _EXCEPTION_NAME = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _TRACEBACK = "Traceback (most recent call last):"
 _CAUSE = re.compile(
     rf"^\s*Caused by: (.+(?:(?<={re.escape(_TRACEBACK)})(?:\n(?!\s*at [\w$.]+|Caused by: ).*)+)?)$",
+    re.MULTILINE,
+)
+# Frames of a traceback in Py4J, PySpark and lakeward, above those of the user's function.
+_INNER_FRAME = re.compile(
+    rf'^[ \t]*File "(?:[^"\n]*/(?:site-packages|dist-packages|pyspark\.zip)/(?:py4j|pyspark|lakeward)/'
+    rf'|{re.escape(str(Path(lakeward.__file__).parent))}/)[^"\n]*", line \d+, in .*\n(?:[ \t]{{4,}}.*\n)*',
     re.MULTILINE,
 )
 CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
@@ -26,6 +34,8 @@ _FULL = "No space left on device"
 
 def condense_error(text: str) -> str:
     """Return the text before the stack and the plan, with the last cause of the stack.
+
+    Tracebacks in it lose the frames of PySpark and lakeward.
 
     >>> condense_error("[X] no `a`. SQLSTATE: 42703; line 1 pos 7;\\n'Project ['a]\\n+- OneRowRelation")
     '[X] no `a`. SQLSTATE: 42703; line 1 pos 7'
@@ -42,7 +52,7 @@ def condense_error(text: str) -> str:
     text = _EXCEPTION_NAME.sub("", text)
     if "== SQL" not in text:
         text = _PLAN.sub("", text)
-    text = _BLANK.sub(r"\1", text.strip().rstrip("; \n"))
+    text = _INNER_FRAME.sub("", _BLANK.sub(r"\1", text.strip().rstrip("; \n")))
     return f"{text} Cause: {causes[-1]}" if causes and causes[-1] not in text else text
 
 
