@@ -7,6 +7,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.cli.other_lakehouses import other_lakehouse_hint
+
 if TYPE_CHECKING:
     from lakeward.session import PathMap, Settings
 
@@ -33,15 +35,17 @@ def hints_of(text: str, settings: Settings) -> list[str]:
     """Return what explains an error in `text`, for every command that runs code of users."""
     from lakeward.session import PathMap, ansi_hint, catalog_hint, removed_function_hint, schema_hint
 
+    other = other_lakehouse_hint(text, settings)
+    mounts = [prefix for prefix, _ in settings.mounts]
     hints = (
         ansi_hint(text, settings),
         removed_function_hint(text, settings),
-        catalog_hint(text),
-        schema_hint(text),
+        other or catalog_hint(text),
+        None if other else schema_hint(text),
         schema_inference_hint(text),
         iceberg_hint(text),
         package_hint(text, settings.profile),
-        folder_hint(text, [prefix for prefix, _ in settings.mounts], PathMap.of(settings)),
+        None if other else folder_hint(text, mounts, PathMap.of(settings)),
     )
     return [hint for hint in hints if hint is not None]
 
