@@ -11,7 +11,7 @@ import pytest
 
 from lakeward.databricks_shims.local_workspace import ROUTES, respond
 from lakeward.dbutils import Environment, dbutils
-from lakeward.session import Settings, link_hive_schemas
+from lakeward.session import INFORMATION_SCHEMA, Settings, link_hive_schemas
 
 sdk = pytest.importorskip("databricks.sdk")
 
@@ -63,7 +63,8 @@ def test_catalogs_schemas_and_tables_are_those_of_the_warehouse(client: Any, set
     found = [(each.name, each.type_text, each.comment, each.nullable) for each in table.columns]
     assert found == [("id", "bigint", None, False), ("price", "decimal(10,2)", "in euro", True)]
     assert [each.full_name for each in client.tables.list("main", "sales")] == ["main.sales.orders"]
-    assert [each.full_name for each in client.tables.list_summaries("main")] == ["main.sales.orders"]
+    summaries = client.tables.list_summaries("main", schema_name_pattern="sal%")
+    assert [each.full_name for each in summaries] == ["main.sales.orders"]
     for request in (
         lambda: client.catalogs.get("absent"),
         lambda: client.schemas.get("main.absent"),
@@ -74,6 +75,20 @@ def test_catalogs_schemas_and_tables_are_those_of_the_warehouse(client: Any, set
             request()
     with pytest.raises(sdk.errors.NotImplemented, match="lakeward workspace"):
         client.schemas.create("more", "main")
+
+
+@pytest.mark.parametrize("pattern", [None, "information%", "information_schema"])
+def test_summaries_of_tables_have_the_relations_of_information_schema(
+    client: Any, pattern: str | None
+) -> None:
+    named = [f"main.information_schema.{name}" for name in sorted(INFORMATION_SCHEMA)]
+    listed = list(client.tables.list_summaries("main", schema_name_pattern=pattern))
+    assert [each.full_name for each in listed] == named
+    assert {each.table_type.value for each in listed} == {"VIEW"}
+    assert [each.full_name for each in client.tables.list("main", "information_schema")] == named
+    views = client.tables.list_summaries("main", schema_name_pattern=pattern, table_name_pattern="view_")
+    assert [each.full_name for each in views] == ["main.information_schema.views"]
+    assert list(client.tables.list_summaries("main", schema_name_pattern="default")) == []
 
 
 def test_secrets_are_those_that_dbutils_reads(client: Any) -> None:

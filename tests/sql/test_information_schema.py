@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakeward.session import INFORMATION_SCHEMA
+from lakeward.session import INFORMATION_SCHEMA, Settings
 from tests.sql.governed import Governed
 
 if TYPE_CHECKING:
@@ -316,27 +318,117 @@ def test_the_information_schema_is_described_as_the_system_users(spark: SparkSes
 
 
 NAME = "main.information_schema"
+OWN = "main.default.informing"
+# By the right that the refusal names; {0} is the schema, {1} a table of the user.
 REFUSED = {
-    f"CREATE SCHEMA {NAME}": "SCHEMA_ALREADY_EXISTS",
-    f"DROP SCHEMA {NAME}": "INSUFFICIENT_PERMISSIONS",
-    f"DROP SCHEMA IF EXISTS {NAME} CASCADE": "INSUFFICIENT_PERMISSIONS",
-    f"COMMENT ON SCHEMA {NAME} IS 'x'": "INSUFFICIENT_PERMISSIONS",
-    f"CREATE TABLE {NAME}.t (id INT)": "INSUFFICIENT_PERMISSIONS",
-    f"CREATE TABLE {NAME}.t AS SELECT 1 AS id": "INSUFFICIENT_PERMISSIONS",
-    f"CREATE OR REPLACE TABLE {NAME}.t (id INT)": "INSUFFICIENT_PERMISSIONS",
-    f"CREATE VIEW {NAME}.v AS SELECT 1 AS id": "INSUFFICIENT_PERMISSIONS",
-    f"CREATE VOLUME {NAME}.files": "INSUFFICIENT_PERMISSIONS",
-    f"CREATE FUNCTION {NAME}.f() RETURNS INT RETURN 1": "INSUFFICIENT_PERMISSIONS",
-    f"CREATE PROCEDURE {NAME}.p() LANGUAGE SQL SQL SECURITY INVOKER AS BEGIN SELECT 1; END": (
-        "INSUFFICIENT_PERMISSIONS"
+    "CREATE TABLE": (
+        "CREATE TABLE {0}.t (id INT)",
+        "CREATE TABLE {0}.t AS SELECT 1 AS id",
+        "CREATE OR REPLACE TABLE {0}.t (id INT)",
+        "CREATE VIEW {0}.v AS SELECT 1 AS id",
+        "CREATE OR REPLACE VIEW {0}.tables AS SELECT 1 AS id",
+        "ALTER TABLE {1} RENAME TO {0}.x",
+    ),
+    "CREATE VOLUME": ("CREATE VOLUME {0}.files",),
+    "CREATE FUNCTION": (
+        "CREATE FUNCTION {0}.f() RETURNS INT RETURN 1",
+        "CREATE FUNCTION {0}.f() RETURNS TABLE (id INT) RETURN SELECT 1",
+        "CREATE PROCEDURE {0}.p() LANGUAGE SQL SQL SECURITY INVOKER AS BEGIN SELECT 1; END",
+    ),
+    "MODIFY": (
+        "INSERT INTO {0}.tables VALUES (1)",
+        "INSERT INTO {0}.tables SELECT id FROM {1}",
+        "UPDATE {0}.tables SET table_name = 'x'",
+        "DELETE FROM {0}.tables",
+        "MERGE INTO {0}.tables t USING {1} s ON t.table_name = 'x' WHEN MATCHED THEN DELETE",
+    ),
+    "owner": (
+        "DROP SCHEMA {0}",
+        "DROP SCHEMA IF EXISTS {0} CASCADE",
+        "COMMENT ON SCHEMA {0} IS 'x'",
+        "ALTER SCHEMA {0} SET TAGS ('a' = 'b')",
+        "ALTER SCHEMA {0} OWNER TO `x`",
+        "DROP TABLE {0}.tables",
+        "DROP TABLE IF EXISTS {0}.tables",
+        "DROP VIEW {0}.tables",
+        "DROP VIEW IF EXISTS {0}.tables",
+        "ALTER TABLE {0}.tables RENAME TO {0}.x",
+        "ALTER TABLE {0}.tables RENAME TO main.default.x",
+        "ALTER TABLE {0}.tables ADD COLUMN b INT",
+        "ALTER TABLE {0}.tables SET TBLPROPERTIES ('a' = 'b')",
+        "ALTER TABLE {0}.tables SET TAGS ('a' = 'b')",
+        "ALTER TABLE {0}.tables OWNER TO `x`",
+        "COMMENT ON TABLE {0}.tables IS 'x'",
     ),
 }
 
 
-@pytest.mark.parametrize("statement", REFUSED)
-def test_the_information_schema_cannot_be_changed(spark: SparkSession, statement: str) -> None:
-    with pytest.raises(Exception, match=REFUSED[statement]):
-        spark.sql(statement)
+@pytest.mark.parametrize("schema", [NAME, NAME.upper()])
+@pytest.mark.parametrize("right", REFUSED)
+def test_the_information_schema_cannot_be_changed(spark: SparkSession, right: str, schema: str) -> None:
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {OWN} (id INT)")
+    own = OWN if schema == NAME else OWN.upper()
+    for statement in REFUSED[right]:
+        with pytest.raises(Exception, match="INSUFFICIENT_PERMISSIONS") as caught:
+            spark.sql(statement.format(schema, own))
+        assert re.search(rf"does not have {right} on|is not an {right} of", str(caught.value)), statement
+    assert spark.table(f"{NAME}.tables").count() > 0
+
+
+@pytest.mark.parametrize("securable", ["SCHEMA {}", "TABLE {}.tables", "VIEW {}.views"])
+def test_rights_on_the_information_schema_can_be_granted(spark: SparkSession, securable: str) -> None:
+    name = securable.format(NAME)
+    spark.sql(f"GRANT SELECT ON {name} TO `ann`")
+    assert ("ann", "SELECT") in [row[:2] for row in spark.sql(f"SHOW GRANTS ON {name}").collect()]
+    spark.sql(f"REVOKE SELECT ON {name} FROM `ann`")
+    assert spark.sql(f"SHOW GRANTS `ann` ON {name}").collect() == []
+
+
+@pytest.mark.parametrize("schema", [NAME, NAME.upper()])
+def test_the_information_schema_exists_for_create_schema(spark: SparkSession, schema: str) -> None:
+    with pytest.raises(Exception, match="SCHEMA_ALREADY_EXISTS"):
+        spark.sql(f"CREATE SCHEMA {schema}")
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+
+
+@pytest.mark.parametrize("schema", [NAME, NAME.upper(), "system.information_schema"])
+def test_relations_are_listed_as_views(spark: SparkSession, schema: str) -> None:
+    listed = spark.sql(f"SHOW VIEWS IN {schema}").collect()
+    assert sorted(row[1] for row in listed if not row[2]) == sorted(INFORMATION_SCHEMA)
+    assert [row[1] for row in spark.sql(f"SHOW VIEWS IN {schema} LIKE 'vie*'").collect()] == ["views"]
+    # A relation is in it once, and not listed as a view of the user.
+    tables = spark.table(f"{schema}.tables").where("table_schema = 'information_schema'")
+    assert tables.where("table_catalog = 'main'").count() == len(INFORMATION_SCHEMA)
+    assert spark.table(f"{schema}.views").where("table_schema = 'information_schema'").count() == 0
+
+
+def test_a_table_is_renamed_whatever_the_case_of_its_catalog(spark: SparkSession) -> None:
+    spark.sql("CREATE OR REPLACE TABLE main.default.informing_a (id INT)")
+    spark.sql("DROP TABLE IF EXISTS main.default.informing_b")
+    spark.sql("ALTER TABLE MAIN.default.informing_a RENAME TO MAIN.default.informing_b")
+    assert spark.table("main.default.informing_b").columns == ["id"]
+
+
+def test_a_folder_of_that_name_does_not_hide_the_relations(
+    spark: SparkSession, suite_settings: Settings
+) -> None:
+    """A lakehouse of an earlier release may have stored a view there."""
+    spark.sql("CREATE CATALOG IF NOT EXISTS informed_before")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS informed_before.other")
+    spark.sql("CREATE OR REPLACE VIEW informed_before.other.tables AS SELECT 'mine' AS table_name")
+    spark.sql("CREATE OR REPLACE TABLE informed_before.other.columns (mine INT)")
+    folder = suite_settings.warehouse / "informed_before"
+    shutil.copytree(folder / "other", folder / "information_schema")
+    try:
+        assert "table_owner" in spark.table("informed_before.information_schema.tables").columns
+        assert "column_name" in spark.table("informed_before.information_schema.columns").columns
+        listed = spark.sql("SHOW TABLES IN informed_before.information_schema").collect()
+        assert sorted(row[1] for row in listed if not row[2]) == sorted(INFORMATION_SCHEMA)
+        schemas = [row[0] for row in spark.sql("SHOW SCHEMAS IN informed_before").collect()]
+        assert schemas.count("information_schema") == 1
+    finally:
+        shutil.rmtree(folder / "information_schema")
+        spark.sql("DROP CATALOG informed_before CASCADE")
 
 
 def test_a_catalog_without_other_schemas_can_be_dropped(spark: SparkSession) -> None:

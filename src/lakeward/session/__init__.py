@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     )
     from lakeward.session.tables.information_schema import (
         INFORMATION_SCHEMA,
+        INFORMATION_SCHEMA_ABOUT,
         INFORMATION_SCHEMA_NAME,
         SELECTING_COLUMNS,
         is_information_schema,

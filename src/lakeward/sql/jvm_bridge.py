@@ -32,7 +32,12 @@ def connect(spark: SparkSession) -> None:
     """
     from pyspark.java_gateway import ensure_callback_server_started
 
-    from lakeward.session import INFORMATION_SCHEMA, SELECTING_COLUMNS, shared_gateway
+    from lakeward.session import (
+        INFORMATION_SCHEMA,
+        INFORMATION_SCHEMA_ABOUT,
+        SELECTING_COLUMNS,
+        shared_gateway,
+    )
     from lakeward.sql import information_schema  # noqa: F401  # registers the command that the JVM sends
 
     if shared_gateway() is not None:
@@ -44,7 +49,8 @@ def connect(spark: SparkSession) -> None:
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark types it not
     vars(gateway)[_NAME] = rewriter = _Rewriter()
     gateway.jvm.lakeward.PythonSqlBridge.use(rewriter, triggers())
-    gateway.jvm.lakeward.InformationSchema.use(json.dumps(INFORMATION_SCHEMA), json.dumps(SELECTING_COLUMNS))
+    tables = (INFORMATION_SCHEMA, SELECTING_COLUMNS, INFORMATION_SCHEMA_ABOUT)
+    gateway.jvm.lakeward.InformationSchema.use(*map(json.dumps, tables))
 
 
 class _Rewriter:

@@ -87,13 +87,15 @@ class SessionContext:
                 parameters={"schemaName": f"`{catalog}`.`{schema}`"},
             )
 
-    def require_changeable_schema(self, catalog: str, schema: str) -> None:
-        """Raise SqlError if the schema does not exist or is the information schema."""
+    def require_changeable_schema(
+        self, catalog: str, schema: str, missing: str = "User is not an owner of"
+    ) -> None:
+        """Raise SqlError if the schema is missing, or the information schema; `missing` is the right."""
         self.require_schema(catalog, schema)
         if is_information_schema(catalog, schema):
             raise SqlError(
                 "INSUFFICIENT_PERMISSIONS",
-                f"Insufficient privileges: User cannot create objects in Schema '{catalog}.{schema}'. "
+                f"Insufficient privileges: {missing} Schema '{catalog}.{schema}'. "
                 "It is computed for each catalog and cannot be changed.",
                 sql_state="42501",
             )

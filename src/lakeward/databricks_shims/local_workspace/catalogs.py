@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,12 @@ from lakeward.dataset_properties import KIND_PROPERTY, shown_properties
 from lakeward.session import (
     DEFAULT_CATALOGS,
     INFORMATION_SCHEMA,
+    INFORMATION_SCHEMA_ABOUT,
     INFORMATION_SCHEMA_NAME,
     is_information_schema,
 )
 from lakeward.volume_folders import container_folders
 
-_SYSTEM = "System user"
-"""The owner of information schemas."""
 # Types of a Delta log.
 _SCHEMA_TYPES = {"STRING": "string", "INT": "integer", "BIGINT": "long", "TIMESTAMP": "timestamp"}
 
@@ -55,10 +55,7 @@ def list_schemas(call: ApiRequest) -> Any:
     """Return the schemas of a catalog."""
     catalog = checked_name(call.required("catalog_name"))
     require_catalog(call, catalog)
-    names = set(schema_names(call, catalog))
-    if is_information_schema(catalog, INFORMATION_SCHEMA_NAME):
-        names.add(INFORMATION_SCHEMA_NAME)
-    found = [schema_document(call, catalog, name) for name in sorted(names)]
+    found = [schema_document(call, catalog, name) for name in _listed_schemas(call, catalog)]
     return paginate(call, found, "schemas", default=100)
 
 
@@ -72,17 +69,13 @@ def list_tables(call: ApiRequest) -> Any:
     catalog, schema = checked_name(call.required("catalog_name")), checked_name(call.required("schema_name"))
     require_schema(call, catalog, schema)
     pattern = call.query.get("table_name_pattern")
-    folder = warehouse_of(call) / catalog / schema
-    if is_information_schema(catalog, schema):
-        known = {name: _information_facts(name) for name in sorted(INFORMATION_SCHEMA)}
-    else:
-        known = {name: _facts(folder, name) for name in table_names(folder)}
-    found = [_table(call, catalog, schema, name, facts) for name, facts in known.items()]
+    found = [
+        _table(call, catalog, schema, name, facts)
+        for name, facts in _listed_tables(call, catalog, schema, pattern or "%")
+    ]
     if call.flag("omit_columns"):
         for each in found:
             del each["columns"]
-    if pattern:
-        found = [each for each in found if is_like(each["name"], pattern)]
     return paginate(call, found, "tables", default=50)
 
 
@@ -91,17 +84,32 @@ def list_table_summaries(call: ApiRequest) -> Any:
     catalog = checked_name(call.required("catalog_name"))
     require_catalog(call, catalog)
     schemas, tables = (call.query.get(f"{kind}_name_pattern") or "%" for kind in ("schema", "table"))
-    found = []
-    for schema in schema_names(call, catalog):
-        if not is_like(schema, schemas):
-            continue
-        folder = warehouse_of(call) / catalog / schema
-        for name in table_names(folder):
-            if not is_like(name, tables):
-                continue
-            facts = _facts(folder, name)
-            found.append({"full_name": f"{catalog}.{schema}.{name}", "table_type": facts.table_type})
+    found = [
+        {"full_name": f"{catalog}.{schema}.{name}", "table_type": facts.table_type}
+        for schema in _listed_schemas(call, catalog)
+        if is_like(schema, schemas)
+        for name, facts in _listed_tables(call, catalog, schema, tables)
+    ]
     return paginate(call, found, "tables", default=100)
+
+
+def _listed_schemas(call: ApiRequest, catalog: str) -> list[str]:
+    """Return the names of all schemas of a catalog, the information schema among them."""
+    names = set(schema_names(call, catalog))
+    if is_information_schema(catalog, INFORMATION_SCHEMA_NAME):
+        names.add(INFORMATION_SCHEMA_NAME)
+    return sorted(names)
+
+
+def _listed_tables(
+    call: ApiRequest, catalog: str, schema: str, pattern: str
+) -> Iterator[tuple[str, TableFacts]]:
+    """Yield the names that match a pattern, with the facts on each table or view of a schema."""
+    folder = warehouse_of(call) / catalog / schema
+    is_computed = is_information_schema(catalog, schema)
+    for name in sorted(INFORMATION_SCHEMA) if is_computed else table_names(folder):
+        if is_like(name, pattern):
+            yield name, _information_facts(name) if is_computed else _facts(folder, name)
 
 
 def get_table(call: ApiRequest) -> Any:
@@ -205,14 +213,14 @@ def schema_document(call: ApiRequest, catalog: str, name: str) -> dict[str, Any]
     full = f"{catalog}.{name}"
     about = _about(call, full)
     if is_information_schema(catalog, name):
-        about |= {"owner": _SYSTEM, "comment": "Information schema (auto-created)"}
+        about |= {key: INFORMATION_SCHEMA_ABOUT[key] for key in ("owner", "comment")}
     return {**about, "catalog_name": catalog, "name": name, "full_name": full}
 
 
 def _table(call: ApiRequest, catalog: str, schema: str, name: str, facts: TableFacts) -> dict[str, Any]:
     full = f"{catalog}.{schema}.{name}"
     about = {
-        "owner": _SYSTEM if is_information_schema(catalog, schema) else call.owner,
+        "owner": INFORMATION_SCHEMA_ABOUT["owner"] if is_information_schema(catalog, schema) else call.owner,
         "catalog_name": catalog,
         "schema_name": schema,
         "name": name,

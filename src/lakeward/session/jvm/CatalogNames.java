@@ -65,7 +65,7 @@ public class CatalogNames extends SessionRule {
         Object catalog = parts.length() == 3 && manager.isCatalogRegistered((String) parts.apply(0))
             ? manager.catalog((String) parts.apply(0)) : manager.currentCatalog();
         if (parts.length() > 1 && catalog instanceof Catalog) {
-            ((Catalog) catalog).requireSchema(new String[] {(String) parts.apply(parts.length() - 2)});
+            ((Catalog) catalog).requireSchema(new String[] {(String) parts.apply(parts.length() - 2)}, "CREATE FUNCTION");
         }
     }
 

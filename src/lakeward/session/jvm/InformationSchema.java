@@ -1,5 +1,6 @@
 package lakeward;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collections;
@@ -26,6 +27,8 @@ public class InformationSchema implements SupportsRead {
     public static final String NAME = InformationSchemaScan.SCHEMA;
     private static volatile Map relations = new TreeMap();
     private static volatile Map selecting = Collections.EMPTY_MAP;
+    /** What describes the schema of every catalog, and the catalogs that have none. */
+    private static volatile JsonNode about = WarehouseLayout.JSON.createObjectNode();
 
     private final RelationCatalog catalog;
     private final WarehouseLayout folder;
@@ -38,11 +41,12 @@ public class InformationSchema implements SupportsRead {
     }
 
     /**
-     * Two JSON objects: the columns of the relations as DDL, by name; and what a filter on a column selects of the
-     * objects that are read, by `relation.column`: "catalogs", "schemas" or "tables".
+     * Three JSON objects: the columns of the relations as DDL, by name; what a filter on a column selects of the objects
+     * that are read, by `relation.column`: "catalogs", "schemas" or "tables"; and owner, comment and catalogs_without.
      */
-    public static void use(String ddl, String columns) {
+    public static void use(String ddl, String columns, String description) {
         try {
+            about = WarehouseLayout.JSON.readTree(description);
             selecting = ObjectDefinitions.javaMap(WarehouseLayout.JSON.readTree(columns));
             relations = new TreeMap(ObjectDefinitions.javaMap(WarehouseLayout.JSON.readTree(ddl)));
         } catch (IOException e) {
@@ -50,35 +54,48 @@ public class InformationSchema implements SupportsRead {
         }
     }
 
-    /** Whether `namespace` is the schema of a catalog that has one: hive_metastore has none. */
+    /** Whether `namespace` is the schema of a catalog that has one. */
     static boolean holds(String catalog, String[] namespace) {
         return namespace.length == 1 && namespace[0].equalsIgnoreCase(NAME) && isIn(catalog);
     }
 
     static boolean isIn(String catalog) {
-        return !catalog.equals("hive_metastore");
+        JsonNode without = (JsonNode) about.path("catalogs_without");
+        for (int i = 0; i < without.size(); i++) {
+            if (catalog.equalsIgnoreCase(((JsonNode) without.get(i)).asText())) return false;
+        }
+        return true;
     }
 
     /** What DESCRIBE SCHEMA shows. */
     static Map description() {
         Map out = new HashMap();
-        out.put("comment", "Information schema (auto-created)");
-        out.put("owner", InformationSchemaScan.OWNER);
+        out.put("comment", about.get("comment").asText());
+        out.put("owner", about.get("owner").asText());
         out.put("location", "");
         return out;
     }
 
-    /** Refuse to change the schema of a catalog or what is in it. */
+    /** Refuse to change the schema of a catalog or what is in it; `privilege` ends before the kind and name of the object. */
     static void requireOther(String catalog, String[] namespace, String privilege) {
         if (!holds(catalog, namespace)) return;
         throw PythonSqlBridge.error("INSUFFICIENT_PERMISSIONS", "42501", "Insufficient privileges: " + privilege
             + " Schema '" + catalog + "." + NAME + "'. It is computed for each catalog and cannot be changed.");
     }
 
+    /** Refuse to change a relation; a name without one is that of no table. */
+    static void requireOther(RelationCatalog catalog, Identifier i, String privilege) {
+        if (holds(catalog.name(), i.namespace()) && isRelation(i)) requireOther(catalog.name(), i.namespace(), privilege);
+    }
+
+    private static boolean isRelation(Identifier i) {
+        return relations.containsKey(i.name().toLowerCase(Locale.ROOT));
+    }
+
     /** The relation of that name, or null. */
     static Table find(RelationCatalog catalog, WarehouseLayout folder, Identifier i) {
         String name = i.name().toLowerCase(Locale.ROOT);
-        return holds(catalog.name(), i.namespace()) && relations.containsKey(name) ? new InformationSchema(catalog, folder, name) : null;
+        return holds(catalog.name(), i.namespace()) && isRelation(i) ? new InformationSchema(catalog, folder, name) : null;
     }
 
     static String[] names() {
@@ -98,6 +115,6 @@ public class InformationSchema implements SupportsRead {
     }
 
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-        return new InformationSchemaScan(catalog, folder, name, schema(), selecting);
+        return new InformationSchemaScan(catalog, folder, name, schema(), selecting, about.get("owner").asText());
     }
 }

@@ -39,7 +39,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters {
 
     public static final String SCHEMA = "information_schema";
-    public static final String OWNER = "System user";
     private static final String EVERYTHING = "system";
 
     private final RelationCatalog catalog;
@@ -47,15 +46,18 @@ public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters
     private final String name;
     private final StructType schema;
     private final Map selecting;
+    /** The owner of information schemas. */
+    private final String owner;
     // The names that rows may have; null for any.
     private Set catalogNames, schemaNames, tableNames;
     private Filter[] used = new Filter[0];
 
-    InformationSchemaScan(RelationCatalog catalog, WarehouseLayout folder, String name, StructType schema, Map selecting) {
+    InformationSchemaScan(RelationCatalog catalog, WarehouseLayout folder, String name, StructType schema, Map selecting, String owner) {
         this.catalog = catalog;
         this.folder = folder;
         this.name = name;
         this.schema = schema;
+        this.owner = owner;
         this.selecting = selecting;
     }
 
@@ -188,8 +190,13 @@ public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters
                 continue;
             }
             Identifier[] views = from.listViews(schemas[s]);
-            for (int k = 0; k < views.length; k++) if (holds(tableNames, views[k].name())) addView(rows, from, views[k]);
             Identifier[] tables = from.listTables(schemas[s]);
+            if (schemas[s][0].equals(SCHEMA)) {
+                // Its views have no stored definition that could be read.
+                tables = views;
+                views = new Identifier[0];
+            }
+            for (int k = 0; k < views.length; k++) if (holds(tableNames, views[k].name())) addView(rows, from, views[k]);
             for (int k = 0; k < tables.length; k++) if (holds(tableNames, tables[k].name())) addTable(rows, from, tables[k], queries);
         }
     }
@@ -259,7 +266,7 @@ public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters
             return;
         }
         if (i.namespace()[0].equals(SCHEMA)) {
-            if (name.equals("tables")) addViewEntry(rows, values, OWNER, null);
+            if (name.equals("tables")) addViewEntry(rows, values, owner, null);
             return;
         }
         Map about = table.properties();

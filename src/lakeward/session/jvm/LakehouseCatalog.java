@@ -30,6 +30,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog implements RelationCatalog {
 
+    private static final String NOT_OWNER = "User is not an owner of";
+
     String catalog;
     private WarehouseLayout folder;
     private ViewStore views;
@@ -116,6 +118,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public Table loadTable(Identifier i, java.util.Set privileges) {
+        InformationSchema.requireOther(this, i, "User does not have MODIFY on");
         return NonDeltaTarget.of(loadTable(i), session, catalog, i);
     }
 
@@ -171,9 +174,14 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         if (!isPath(i)) requireSchema(i.namespace());
     }
 
-    void requireSchema(String[] namespace) {
+    /** The schema of a new table or view; both need the same privilege on the platform. */
+    private void requireSchema(String[] namespace) {
+        requireSchema(namespace, "CREATE TABLE");
+    }
+
+    void requireSchema(String[] namespace, String privilege) {
         if (!namespaceExists(namespace)) throw WarehouseCatalog.sneak(missing(namespace));
-        InformationSchema.requireOther(catalog, namespace, "User does not have CREATE TABLE on");
+        InformationSchema.requireOther(catalog, namespace, "User does not have " + privilege + " on");
     }
 
     private NoSuchNamespaceException missing(String[] namespace) {
@@ -243,6 +251,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public Table alterTable(Identifier i, TableChange[] changes) {
+        InformationSchema.requireOther(this, i, NOT_OWNER);
         Policies.requireUnused(catalog, i, about(i), changes);
         TableChange[] known = PlatformFeatures.without(changes);
         if (known.length == 0 && changes.length > 0) return loadTable(i);
@@ -263,6 +272,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     private void requireTable(Identifier i) {
+        InformationSchema.requireOther(this, i, NOT_OWNER);
         if (!viewExists(i)) return;
         throw PythonSqlBridge.error("WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
     }
@@ -273,9 +283,11 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public void renameTable(Identifier from, Identifier to) throws NoSuchTableException, org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException {
         requireName(to);
+        InformationSchema.requireOther(this, from, NOT_OWNER);
         String[] namespace = to.namespace();
         if (namespace.length == 0) namespace = from.namespace();
-        if (namespace.length == 2 && namespace[0].equals(catalog)) namespace = new String[] {namespace[1]};
+        if (namespace.length == 2 && namespace[0].equalsIgnoreCase(catalog)) namespace = new String[] {namespace[1]};
+        InformationSchema.requireOther(catalog, namespace, "User does not have CREATE TABLE on");
         Identifier target = Identifier.of(namespace, to.name());
         if (viewExists(target)) throw new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(target);
         super.renameTable(in(from), in(target));
@@ -283,7 +295,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
         if (!namespaceExists(namespace)) throw missing(namespace);
-        if (InformationSchema.holds(catalog, namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
+        if (InformationSchema.holds(catalog, namespace)) return new Identifier[0];
         java.util.TreeSet all = new java.util.TreeSet(folder.tables(in(namespace)[0]));
         all.addAll(BuiltinTables.tables(catalog, namespace[0]));
         return identifiers(namespace, new ArrayList(all));
@@ -340,12 +352,12 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public void alterNamespace(String[] namespace, NamespaceChange[] changes) throws NoSuchNamespaceException {
-        InformationSchema.requireOther(catalog, namespace, "User is not an owner of");
+        InformationSchema.requireOther(catalog, namespace, NOT_OWNER);
         super.alterNamespace(in(namespace), changes);
     }
 
     public boolean dropNamespace(String[] namespace, boolean cascade) throws NoSuchNamespaceException, org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException {
-        InformationSchema.requireOther(catalog, namespace, "User is not an owner of");
+        InformationSchema.requireOther(catalog, namespace, NOT_OWNER);
         String database = in(namespace)[0];
         if (!cascade && namespaceExists(namespace) && !(folder.tables(database).isEmpty() && folder.objects(database, "view").isEmpty())) {
             throw new org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException(namespace);
@@ -375,7 +387,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     // ---- views
 
     public Relation loadRelation(Identifier i) throws NoSuchTableException {
-        if (PlannedTable.find(catalog, i) == null && !isPath(i) && folder.exists(view(i))) {
+        boolean isComputed = PlannedTable.find(catalog, i) != null || InformationSchema.find(this, folder, i) != null;
+        if (!isComputed && !isPath(i) && folder.exists(view(i))) {
             try {
                 return stored(i, true);
             } catch (NoSuchViewException gone) {
@@ -415,6 +428,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public Identifier[] listViews(String[] namespace) throws NoSuchNamespaceException {
         if (!namespaceExists(namespace)) throw missing(namespace);
+        if (InformationSchema.holds(catalog, namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
         return identifiers(namespace, folder.objects(in(namespace)[0], "view"));
     }
 
@@ -445,12 +459,15 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public boolean dropView(Identifier i) {
+        InformationSchema.requireOther(this, i, NOT_OWNER);
         if (!viewExists(i)) return false;
         folder.remove(view(i));
         return true;
     }
 
     public void renameView(Identifier from, Identifier to) throws NoSuchViewException, ViewAlreadyExistsException {
+        InformationSchema.requireOther(this, from, NOT_OWNER);
+        InformationSchema.requireOther(catalog, to.namespace(), "User does not have CREATE TABLE on");
         if (!viewExists(from)) throw new NoSuchViewException(from);
         requireName(to);
         if (viewExists(to) || super.tableExists(in(to))) throw new ViewAlreadyExistsException(to);

@@ -106,10 +106,19 @@ INFORMATION_SCHEMA = {name: _ddl(columns) for name, columns in _COLUMNS.items()}
 
 INFORMATION_SCHEMA_NAME = "information_schema"
 
+# `jvm/InformationSchema.java` gets them with the columns.
+INFORMATION_SCHEMA_ABOUT = {
+    "owner": "System user",
+    "comment": "Information schema (auto-created)",
+    "catalogs_without": ["hive_metastore"],
+}
+"""Owner and comment of the schema of every catalog, and the catalogs that have none."""
+
 
 def is_information_schema(catalog: str, schema: str) -> bool:
-    """Return whether this is the information schema of a catalog; hive_metastore has none."""
-    return schema.lower() == INFORMATION_SCHEMA_NAME and catalog.lower() != "hive_metastore"
+    """Return whether this is the information schema of a catalog that has one."""
+    without = INFORMATION_SCHEMA_ABOUT["catalogs_without"]
+    return schema.lower() == INFORMATION_SCHEMA_NAME and catalog.lower() not in without
 
 
 # Columns with the names of the objects that are read for a row.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
+from lakeward.session import is_information_schema
 from lakeward.sql.construct import (
     BEGINNING,
     Command,
@@ -67,8 +68,10 @@ class Securable:
         return context.metadata(self.kind, full)
 
     def update(self, spark: SparkSession, **values: Any) -> None:
-        """Set values in the object's metadata; raises as `require`."""
+        """Set values in the object's metadata; raises as `require`, and for what no user owns."""
         context, full = self.require(spark)
+        if len(full) > 1 and is_information_schema(*full[:2]) and "grants" not in values:
+            context.require_changeable_schema(*full[:2])
         context.update_metadata(self.kind, full, **values)
 
 

@@ -50,7 +50,7 @@ class CreateProcedure(Command):
     def run(self, spark: SparkSession) -> None:
         context = current_context(spark)
         full = context.qualify(self.name)
-        context.require_changeable_schema(*full[:2])
+        context.require_changeable_schema(full[0], full[1], "User does not have CREATE FUNCTION on")
         names = [each.name.lower() for each in self.procedure.parameters]
         if len(set(names)) < len(names):
             twice = ", ".join(sorted({quote_identifier(each) for each in names if names.count(each) > 1}))

@@ -52,7 +52,7 @@ class CreateVolume(Command):
     def run(self, spark: SparkSession) -> None:
         context = current_context(spark)
         name = context.qualify(self.volume)
-        context.require_changeable_schema(*name[:2])
+        context.require_changeable_schema(name[0], name[1], "User does not have CREATE VOLUME on")
         folder = _folder(context, name)
         if folder.exists():
             if self.if_not_exists:
