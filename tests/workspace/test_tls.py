@@ -53,6 +53,15 @@ def test_both_addresses_lead_to_one_workspace(server: Server, name: str) -> None
     assert found == answer(server, server.host, None).json()
 
 
+def test_answers_have_the_address_of_the_request(server: Server) -> None:
+    known = server.connection()
+    for address in (known["host"], known["https_host"]):
+        path, headers = "/api/2.0/sql/warehouses", {"Authorization": f"Bearer {server.token}"}
+        found = requests.get(address + path, headers=headers, verify=known["ca_file"], timeout=30).json()
+        place = found["warehouses"][0]["odbc_params"]
+        assert f"{place['protocol']}://{place['hostname']}:{place['port']}" == address
+
+
 def test_an_unknown_authority_is_refused_by_the_client(server: Server) -> None:
     with pytest.raises(requests.exceptions.SSLError):
         answer(server, server.connection()["https_host"], None)

@@ -110,3 +110,19 @@ def test_a_link_is_for_one_file_and_one_operation(connect: Callable[..., Any], s
         requests.put(link.replace("/GET/", "/REPLACE/"), data=b"x", timeout=10),
     ]
     assert [each.status_code for each in refused] == [403] * 3
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("address", ["host", "https_host"])
+def test_links_have_the_address_of_the_request(server: Server, address: str) -> None:
+    """A client with TLS alone, as the connector for Node.js, does not follow others."""
+    known = server.connection()
+    body = {
+        "statement": f"GET '{VOLUME}/a' TO '/tmp/a'",
+        "warehouse_id": "1a6e3a4d00000001",
+        "wait_timeout": "30s",
+    }
+    headers = {"Authorization": f"Bearer {server.token}"}
+    place = f"{known[address]}/api/2.0/sql/statements"
+    answer = requests.post(place, json=body, headers=headers, verify=known["ca_file"], timeout=60).json()
+    assert answer["result"]["data_array"][0][1].startswith(f"{known[address]}/")

@@ -25,7 +25,8 @@ SECURABLE = "securable"
 class ServerContext:
     """Shared state of the server: document store, tokens, run executor, SQL warehouse.
 
-    `report_fault` logs an exception that is lakeward's own fault.
+    `host` and `https_host` are the addresses of the server, the second empty if it has none. `report_fault`
+    logs an exception that is lakeward's own fault.
     """
 
     store: Store
@@ -37,13 +38,20 @@ class ServerContext:
     contexts: Contexts = field(kw_only=True)
     sessions: ClientSessions = field(kw_only=True)
     result_links: ResultLinks = field(default_factory=ResultLinks)
+    https_host: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)
 class ServerRequest(ApiRequest):
-    """A request with its server."""
+    """A request with its server; `is_secure`: it was sent with TLS."""
 
     context: ServerContext = field(kw_only=True)
+    is_secure: bool = field(default=False, kw_only=True)
+
+    @property
+    def host(self) -> str:
+        """Return the address of the server for links in the answer: that of the request."""
+        return self.context.https_host if self.is_secure else self.context.host
 
     @property
     def store(self) -> Store:

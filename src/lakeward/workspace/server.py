@@ -104,7 +104,7 @@ def serve(
             exclude_damaged(store)
             fail_interrupted_runs(store)
             add_resources(store, resources, settings.user, noted)
-            context = _context(settings, folder, store, listeners.host, log)
+            context = _context(settings, folder, store, listeners, log)
             connection = _connection(settings, context, token, listeners)
             held.enter_context(use_connection(listeners.host, serving_file(settings)))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
@@ -119,7 +119,9 @@ def serve(
         )
 
 
-def _context(settings: Settings, folder: Path, store: Store, host: str, log: RequestLog) -> ServerContext:
+def _context(
+    settings: Settings, folder: Path, store: Store, listeners: Listeners, log: RequestLog
+) -> ServerContext:
     def report(error: BaseException) -> None:
         log.add(fault=f"{type(error).__name__}: {error}")
 
@@ -129,10 +131,11 @@ def _context(settings: Settings, folder: Path, store: Store, host: str, log: Req
         Tokens(store),
         Runner(settings, folder / "runs", fault=report),
         warehouse,
-        host,
+        listeners.host,
         report,
         contexts=Contexts(settings, folder),
         sessions=ClientSessions(warehouse),
+        https_host=listeners.https_host,
     )
 
 

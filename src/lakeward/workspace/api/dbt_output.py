@@ -21,7 +21,7 @@ def dbt_output(call: ServerRequest, run_id: str, task_key: str) -> Document:
 
     if not artifacts_file(call.environment.settings().jobs, run_id, task_key).is_file():
         return {}
-    links = call.context.result_links.link(call.context.host, f"{_ARTIFACTS}{run_id}/{task_key}")
+    links = call.context.result_links.link(call.host, f"{_ARTIFACTS}{run_id}/{task_key}")
     return {"artifacts_link": links["external_link"], "artifacts_headers": {}}
 
 

@@ -101,7 +101,7 @@ def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: boo
         "creator_user_name": run["creator_user_name"],
         "run_name": run["run_name"],
         "run_type": run["run_type"],
-        "run_page_url": f"{call.context.host}/#job/{job_id}/run/{run_id}",
+        "run_page_url": f"{call.host}/#job/{job_id}/run/{run_id}",
         "format": "MULTI_TASK",
         "trigger": run.get("trigger"),
         "job_parameters": run.get("job_parameters") or [],
@@ -118,7 +118,7 @@ def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: boo
                     if name in by_key[task["task_key"]]
                 },
                 **{name: task[name] for name in ("run_id", "task_key", "attempt_number", "depends_on")},
-                "run_page_url": f"{call.context.host}/#job/{job_id}/run/{task['run_id']}",
+                "run_page_url": f"{call.host}/#job/{job_id}/run/{task['run_id']}",
                 "status": _status(task["state"]),
                 **_times(task),
             }

@@ -263,7 +263,7 @@ def _result(call: ServerRequest, found: Document, index: int) -> Document:
         link = f"/api/2.0/sql/statements/{found['statement_id']}/result/chunks/{index + 1}"
         chunk |= {"next_chunk_index": index + 1, "next_chunk_internal_link": link}
     if found["disposition"] == "EXTERNAL_LINKS":
-        links = call.context.result_links.link(call.context.host, f"{found['statement_id']}/{index}")
+        links = call.context.result_links.link(call.host, f"{found['statement_id']}/{index}")
         return {"external_links": [{**chunk, **links}]}
     chunk.pop("byte_count", None)
     file = chunk_file(call.context.warehouse.results / found["statement_id"], "JSON_ARRAY", index)

@@ -17,7 +17,7 @@ ABORT_PATH = "/api/2.0/lakeward/upload-parts"
 
 def create_link(call: ServerRequest) -> Any:
     """Return the link to which clients send the abort."""
-    return {"abort_upload_url": {"url": f"{call.context.host}{ABORT_PATH}", "headers": []}}
+    return {"abort_upload_url": {"url": f"{call.host}{ABORT_PATH}", "headers": []}}
 
 
 def abort(_: ServerRequest) -> None:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, file_handlers
 from lakeward.quoting import quote_string
@@ -62,16 +61,12 @@ class VolumeOperation:
     def statement(self, call: ServerRequest) -> str:
         """Return the query whose row tells the client what to do."""
         mode = "REPLACE" if self.overwrite else self.name
-        link = call.context.result_links.link(call.context.host, f"{_LINKS}{mode}{self.path}")[
-            "external_link"
-        ]
-        scheme, separator, rest = link.partition("://")
-        place, question, query = rest.partition("?")
-        link = f"{scheme}{separator}{quote(place, safe='/:')}{question}{query}"
+        links = call.context.result_links.link(call.host, f"{_LINKS}{mode}{self.path}")
+        link = quote_string(links["external_link"])
         local = "" if self.local_file is None else f", {quote_string(self.local_file)} AS localFile"
         return (
-            f"SELECT {quote_string(self.name)} AS operation, {quote_string(link)} AS presignedUrl, "
-            f"'{{}}' AS headers{local}"
+            f"SELECT {quote_string(self.name)} AS operation, {link} AS presignedUrl, "
+            f"CAST(map() AS MAP<STRING, STRING>) AS headers{local}"
         )
 
 

@@ -198,7 +198,7 @@ def _local(call: ServerRequest) -> Document:
 
 def _addresses(call: ServerRequest, key: str) -> Document:
     """Return where drivers find a warehouse."""
-    server, path = urlsplit(call.context.host), f"/sql/1.0/warehouses/{key}"
+    server, path = urlsplit(call.host), f"/sql/1.0/warehouses/{key}"
     tls = int(server.scheme == "https")
     parameters = f"transportMode=http;ssl={tls};AuthMech=3;httpPath={path};"
     return {

@@ -17,7 +17,7 @@ ACCOUNT_ID = "00000000-0000-0000-0000-000000000000"
 def facts(call: ServerRequest) -> Any:
     """Return identifiers of the workspace, which clients request before they have credentials."""
     return {
-        "oidc_endpoint": f"{call.context.host}/oidc",
+        "oidc_endpoint": f"{call.host}/oidc",
         "workspace_id": str(WORKSPACE_ID),
         "account_id": ACCOUNT_ID,
     }

@@ -135,7 +135,13 @@ class RequestHandler:
         if announced.isdecimal() and int(announced) > most:
             raise too_large(most)
         call = functools.partial(
-            ServerRequest, self.environment, at, dict(request.query_params), user=user, context=self.context
+            ServerRequest,
+            self.environment,
+            at,
+            dict(request.query_params),
+            user=user,
+            context=self.context,
+            is_secure=request.url.scheme == "https",
         )
         if not route.upload:
             data = bytearray()

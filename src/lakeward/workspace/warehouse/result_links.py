@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from lakeward.workspace.state.store import time_text
 
@@ -26,11 +27,11 @@ class ResultLinks:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def link(self, host: str, chunk: str) -> dict[str, str]:
-        """Return the fields `external_link` and `expiration` for a chunk, `STATEMENT_ID/INDEX`."""
+        """Return the fields `external_link` and `expiration` for a chunk: `STATEMENT_ID/INDEX`, or a file."""
         expires = int(self.clock()) + LINK_SECONDS
         query = f"expires={expires}&signature={self._signature(chunk, str(expires))}"
         return {
-            "external_link": f"{host}{RESULTS_PATH}{chunk}?{query}",
+            "external_link": f"{host}{RESULTS_PATH}{quote(chunk)}?{query}",
             "expiration": time_text(expires * 1000),
         }
 
