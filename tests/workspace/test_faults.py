@@ -49,16 +49,25 @@ def test_a_second_server_on_one_folder_refuses_and_names_the_first(server: Serve
     assert server.get("/api/2.0/preview/scim/v2/Me")["userName"]
 
 
-@pytest.mark.slow
-def test_a_port_that_is_taken_is_reported_and_one_of_the_last_time_is_given_up(root: Path) -> None:
+@pytest.mark.parametrize("option", ["--port", "--https-port"])
+def test_a_port_that_is_taken_is_reported(root: Path, option: str) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        process = command(root, "--port", str(port))
+        process = command(root, option, str(port))
         _, err = process.communicate(timeout=60)
         assert process.returncode == 2
         assert f"[PORT_TAKEN] Port {port} is taken by another program." in err
+        assert f"or leave {option} out" in err
+
+
+@pytest.mark.slow
+def test_a_port_of_the_last_time_is_given_up_if_it_is_taken(root: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
         file = root / ".lakeward" / "local" / "workspace" / "connection.json"
         file.parent.mkdir(parents=True)
         file.write_text(f'{{"host": "http://127.0.0.1:{port}", "token": "old"}}')

@@ -95,6 +95,16 @@ def test_a_restart_keeps_addresses_and_authority(tmp_path: Path) -> None:
     assert seen[0] == seen[1]
 
 
+def test_the_port_with_tls_is_chosen(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with running(tmp_path, "--https-port", str(port)) as served:
+        known = served.connection()
+        assert known["https_host"] == f"https://127.0.0.1:{port}"
+        assert answer(served, known["https_host"], known["ca_file"]).ok
+
+
 def test_authorities_of_the_user_stay_trusted(tmp_path: Path) -> None:
     """A proxy's authority in SSL_CERT_FILE or REQUESTS_CA_BUNDLE is part of the file that replaces it."""
     tls.server_context(tmp_path)

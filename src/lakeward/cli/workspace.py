@@ -30,6 +30,12 @@ _MOST_CHARACTERS = 200
     "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; a free one when left out."
 )
 @click.option(
+    "--https-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port with TLS; 443 serves clients that know only a host name.",
+)
+@click.option(
     "--with-schedules",
     is_flag=True,
     help="Start jobs by their schedules and triggers; without it these are only listed.",
@@ -38,7 +44,12 @@ _MOST_CHARACTERS = 200
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout once it accepts requests."
 )
 def workspace(
-    target: str | None, variables: dict[str, str], port: int, with_schedules: bool, as_json: bool
+    target: str | None,
+    variables: dict[str, str],
+    port: int,
+    https_port: int,
+    with_schedules: bool,
+    as_json: bool,
 ) -> int:
     """Serve a local workspace: what databricks-sdk and the Databricks CLI talk to.
 
@@ -78,7 +89,14 @@ def workspace(
     before = os.umask(0o077)
     try:
         with suppress(KeyboardInterrupt):
-            serve(context.settings, port=port, with_schedules=with_schedules, ready=ready, warn=warn)
+            serve(
+                context.settings,
+                port=port,
+                https_port=https_port,
+                with_schedules=with_schedules,
+                ready=ready,
+                warn=warn,
+            )
     finally:
         os.umask(before)
     click.echo(f"The workspace of target {context.settings.target} has ended; what is in it stays.", err=True)

@@ -58,6 +58,7 @@ def serve(
     settings: Settings,
     *,
     port: int = 0,
+    https_port: int = 0,
     with_schedules: bool = False,
     listener: socket.socket | None = None,
     token: str | None = None,
@@ -70,6 +71,7 @@ def serve(
     Args:
         settings: The target.
         port: 0 is any free one, the last server's if possible.
+        https_port: The same for the address with TLS.
         with_schedules: Whether jobs start by their schedules and triggers.
         listener: A listening socket to use instead of `port`.
         token: The token of the clients of one command, which is accepted and not stored: the connection that
@@ -93,7 +95,7 @@ def serve(
                 listeners = Listeners(listener)
             else:
                 last = read_connection(settings)
-                listeners = held.enter_context(open_listeners(port, last, folder / "tls"))
+                listeners = held.enter_context(open_listeners(port, https_port, last, folder / "tls"))
             log = RequestLog(folder / "requests.jsonl")
 
             def noted(text: str) -> None:

@@ -36,17 +36,18 @@ class Listeners:
 
 
 @contextmanager
-def open_listeners(port: int, last: Connection | None, tls_folder: Path) -> Iterator[Listeners]:
-    """Yield sockets that listen, HTTP on `port`; else on the ports of the `last` server if they are free.
+def open_listeners(
+    port: int, https_port: int, last: Connection | None, tls_folder: Path
+) -> Iterator[Listeners]:
+    """Yield sockets that listen on the ports; for 0 on those of the `last` server if they are free.
 
     Raises ConfigurationError(PORT_TAKEN).
     """
     known = last or Connection("", "")
     with ExitStack() as held:
-        http = held.enter_context(_listening(port, _port_of(known.host)))
-        yield Listeners(
-            http, _secured(held.enter_context(_listening(0, _port_of(known.https_host))), tls_folder)
-        )
+        http = held.enter_context(_listening(port, _port_of(known.host), "--port"))
+        https = held.enter_context(_listening(https_port, _port_of(known.https_host), "--https-port"))
+        yield Listeners(http, _secured(https, tls_folder))
 
 
 def _secured(listener: socket.socket, folder: Path) -> SecureListener:
@@ -56,26 +57,29 @@ def _secured(listener: socket.socket, folder: Path) -> SecureListener:
 
 
 @contextmanager
-def _listening(port: int, last: int) -> Iterator[socket.socket]:
+def _listening(port: int, last: int, option: str) -> Iterator[socket.socket]:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        _bind(listener, port, last)
+        _bind(listener, port, last, option)
         yield listener
     finally:
         listener.close()
 
 
-def _bind(listener: socket.socket, port: int, last: int) -> None:
+def _bind(listener: socket.socket, port: int, last: int, option: str) -> None:
     try:
         listener.bind(("127.0.0.1", port or last))
     except OSError as error:
         if port:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-            why = "is taken by another program" if error.errno == errno.EADDRINUSE else "may not be used"
+            why, what = "is taken by another program", "Give another one"
+            if error.errno == errno.EACCES:
+                why = "may not be used"
+                what += f", allow it (on Linux: sudo sysctl net.ipv4.ip_unprivileged_port_start={port})"
             raise ConfigurationError(
-                "PORT_TAKEN", f"Port {port} {why}.", next_step="Give another one, or leave --port out."
+                "PORT_TAKEN", f"Port {port} {why}.", next_step=f"{what}, or leave {option} out."
             ) from None
         listener.bind(("127.0.0.1", 0))
 
