@@ -190,11 +190,28 @@ def test_a_mistake_is_reported_by_where_it_stands(text: str, found: str | None, 
 
 def test_parameters_are_filled_in_and_places_stay() -> None:
     values = {"s": "raw", "n": "it's"}
-    text = "-- one\nSET x = 1;\n  CREATE LIVE VIEW ${s}_v AS\nSELECT :n, ':n', ${other}, a:n FROM t"
+    text = "-- one\nSET x = 1;\n  CREATE LIVE VIEW ${s}_v AS\nSELECT :n, ':n', a:n, :other FROM t"
     first, second = split_source(text, "f.sql", 10, values.get)
     assert (first.line, first.column, second.line, second.column) == (11, 1, 12, 3)
-    assert second.text.endswith("SELECT 'it\\'s', ':n', ${other}, a:n FROM t")
+    assert second.text.endswith("SELECT 'it\\'s', ':n', a:n, :other FROM t")
     assert second.position(second.text.index("SELECT")) == (13, 1)
+    assert first.unset == second.unset == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "filled", "unset"),
+    [
+        ("CREATE LIVE VIEW v (${a} ${b}) AS SELECT 1", "CREATE LIVE VIEW v (x INT ) AS SELECT 1", ("b",)),
+        ("SELECT '${b}/${c}', ${b}1", "SELECT '/', 1", ("b", "c")),
+        ("SELECT -- ${b}\n/* ${c}\n${d} */ ${a}", "SELECT -- \n/* \n */ x INT", ()),
+        ("SELECT ${empty}1", "SELECT 1", ()),
+    ],
+)
+def test_a_parameter_without_a_value_is_replaced_by_nothing(
+    text: str, filled: str, unset: tuple[str, ...]
+) -> None:
+    (only,) = split_source(text, "f.sql", 1, {"a": "x INT", "empty": ""}.get)
+    assert (only.text, only.unset) == (filled, unset)
 
 
 @given(st.text(alphabet="LIVE.live xSELECT'\"`-\n;(),", max_size=120))

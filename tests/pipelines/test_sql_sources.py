@@ -160,6 +160,19 @@ def test_settings_parameters_use_and_functions_of_a_python_file(lab: Lab) -> Non
     assert [tuple(row) for row in lab.spark.table(f"main.{other}.derived").collect()] == [(8,)]
 
 
+def test_parameters_without_a_value_are_empty_and_named(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    text = (
+        "CREATE MATERIALIZED VIEW whole (${columns} ${constraints}) AS SELECT '${region}' AS name -- ${note}"
+    )
+    lab.file("a.sql", text)
+    lab.done(configuration={"columns": "name STRING"})
+    assert lab.rows("whole") == [("",)]
+    warned = [each.getMessage() for each in caplog.records if "has no value" in each.getMessage()]
+    assert [each.split(" ")[0] for each in warned] == ["${constraints}", "${region}"]
+    lab.file("b.sql", "CREATE MATERIALIZED VIEW other COMMENT ${no} AS SELECT 1 AS x")
+    assert "set no in the pipeline's configuration" in (lab.run().error or "")
+
+
 def test_notebooks_of_every_form_declare_in_their_own_language(lab: Lab) -> None:
     lab.seed("numbers", "SELECT id FROM range(4)")
     lab.file(

@@ -107,6 +107,8 @@ class SqlFile:
     def declare(self, text: str, file: str, line: int = 1) -> None:
         """Declare the statements of `text`, which begins at `line` of `file`. Raises PipelineError."""
         for statement_source in split_source(text, file, line, self._value):
+            for key in statement_source.unset:
+                require_registry("CREATE").warn(f"${{{key}}}", _unset(key))
             try:
                 statement = parse_statement(statement_source.text)
             except SqlSyntaxError as error:
@@ -324,6 +326,10 @@ def _column(text: str) -> Any:
     return F.expr(text)
 
 
+def _unset(key: str) -> str:
+    return f"${{{key}}} has no value, and is replaced by nothing: set {key} in the pipeline's configuration."
+
+
 def _syntax_error(statement_source: SourceStatement, error: SqlSyntaxError) -> PipelineError:
     line, column = statement_source.position(error.offset)
     where = f"{statement_source.file}:{line}:{column}"
@@ -336,5 +342,7 @@ def _syntax_error(statement_source: SourceStatement, error: SqlSyntaxError) -> P
             next_step="Run it before the update with `lakeward sql`, or in a notebook.",
         )
     return PipelineError(
-        "PARSE_SYNTAX_ERROR", f"{where}: Syntax error at or near '{error.found}'.\n    {shown}"
+        "PARSE_SYNTAX_ERROR",
+        f"{where}: Syntax error at or near '{error.found}'.\n    {shown}",
+        next_step=" ".join(map(_unset, statement_source.unset)) or None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,18 +14,23 @@ from lakeward.quoting import quote_string
 from lakeward.sql import fill_parameters, spans, tokenize
 
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _SKIP_CHANGES = re.compile(r"WITH\s*\(\s*SKIPCHANGECOMMITS\s*\)", re.IGNORECASE)
 Lookup = Callable[[str], "str | None"]
 
 
 @dataclass(frozen=True)
 class SourceStatement:
-    """A statement: its text, and the line and column of its start in the user's file (from 1)."""
+    """A statement: its text, and the line and column of its start in the user's file (from 1).
+
+    `unset` are the parameters of its code that have no value.
+    """
 
     text: str
     file: str
     line: int
     column: int
+    unset: tuple[str, ...] = ()
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return line and column of a character of the statement in the user's file."""
@@ -42,24 +47,27 @@ class SourceStatement:
         return "\n" * (self.line - 1) + " " * (self.column - 1) + before + self.text[begin:end]
 
 
-def split_source(text: str, file: str, line: int, lookup: Lookup) -> list[SourceStatement]:
+def split_source(text: str, file: str, line: int, lookup: Lookup) -> Iterator[SourceStatement]:
     """Split `text`, which begins at `line` of `file`, into statements with parameters substituted.
 
-    `${key}` is substituted everywhere, `:key` where a value is allowed; keys unknown to `lookup` are kept.
+    `lookup` is called when a statement is yielded, so that it knows what the SET before it has set.
+
+    `${key}` is substituted everywhere, by nothing if `lookup` does not know it; `:key` where a value is
+    allowed, and only if it is known.
     Line numbers are those of the file; a value shifts columns on its own line only.
     """
-    found = []
     for begin, end in spans(text):
         before = text[:begin]
         column = begin - before.rfind("\n")
         own = _substitute(text[begin:end], lookup)
-        found.append(SourceStatement(own, file, line + before.count("\n"), column))
-    return found
+        keys = dict.fromkeys(_VARIABLE.findall(_COMMENT.sub("", text[begin:end])))
+        unset = tuple(key for key in keys if lookup(key) is None)
+        yield SourceStatement(own, file, line + before.count("\n"), column, unset)
 
 
 def _substitute(text: str, lookup: Lookup) -> str:
     if "${" in text:
-        text = _VARIABLE.sub(lambda found: _or_else(lookup(found[1]), found[0]), text)
+        text = _VARIABLE.sub(lambda found: lookup(found[1]) or "", text)
     if ":" in text:
         tokens = tokenize(text) or ()
         names = {after.text for before, after in itertools.pairwise(tokens) if before.text == ":"}
@@ -68,10 +76,6 @@ def _substitute(text: str, lookup: Lookup) -> str:
     if "SKIPCHANGECOMMITS" in text.upper():
         text = _SKIP_CHANGES.sub("WITH ('skipChangeCommits' = 'true')", text)
     return text
-
-
-def _or_else(value: str | None, text: str) -> str:
-    return text if value is None else value
 
 
 Span = tuple[int, int]
