@@ -79,6 +79,9 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
         raise Unmatched
     kind = DATASET_KINDS[spelling]
     cursor.words("IF", "NOT", "EXISTS")
+    if cursor.is_next("AS"):
+        # The name is missing, as where it was a parameter without a value: AS is not one.
+        raise Unmatched
     name = dotted_name(cursor.name(3))
     columns, expectations = parse_columns(cursor) if cursor.is_next("(") else ((), ())
     options, ignored = parse_clauses(cursor)
