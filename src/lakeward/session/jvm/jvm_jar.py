@@ -108,6 +108,7 @@ SOURCES = (
     "FunctionColumns",
     "ScriptErrors",
     "GlobalTemporary",
+    "TableChanges",
     "TargetFileSize",
     "PresentTargetMerge",
     "ViewEvolution",

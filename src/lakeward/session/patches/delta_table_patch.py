@@ -1,5 +1,7 @@
 """`DeltaTable.forName`, `create…`, `convertToDelta` and `clone` for any catalog; reads apply policies.
 
+`update` and `delete` return a DataFrame with the numbers of rows, as `merge(…).execute()` in Delta itself.
+
 Delta looks up names without a catalog in the session catalog only, and reads tables without their policies.
 Its builder, its conversion and its clones support names of at most two parts, and there are no deep clones.
 `toDF()` of a table with policies returns the rows of a query by name; writes go to the table itself.
@@ -15,7 +17,7 @@ from lakeward.patching import PatchSpec
 from lakeward.quoting import names_path, quote_identifier, quote_name, quote_properties, quote_string
 from lakeward.session.paths import is_absolute
 from lakeward.session.tables.catalogs import show_users_name
-from lakeward.spark_internals import java_builder, java_session, jvm_view, split_identifier
+from lakeward.spark_internals import frame_from_java, java_builder, java_session, jvm_view, split_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +75,27 @@ def _execute(before: Any) -> Any:
         return _create_in_catalog(self, parts)
 
     return execute
+
+
+def _delete(before: Any) -> Any:
+    @wraps(before)
+    def delete(self: Any, condition: Any = None) -> DataFrame:
+        jvm: Any = jvm_view(self._spark)
+        rows = None if condition is None else self._condition_to_jcolumn(condition)
+        return frame_from_java(jvm.lakeward.TableChanges.delete(self._jdt, rows), self._spark)
+
+    return delete
+
+
+def _update(before: Any) -> Any:
+    @wraps(before)
+    def update(self: Any, condition: Any = None, set: Any = None) -> DataFrame:
+        jvm: Any = jvm_view(self._spark)
+        values = self._dict_to_jmap(self._spark, set, "'set'")
+        rows = None if condition is None else self._condition_to_jcolumn(condition)
+        return frame_from_java(jvm.lakeward.TableChanges.update(self._jdt, rows, values), self._spark)
+
+    return update
 
 
 def _detail(before: Any) -> Any:
@@ -157,11 +180,14 @@ def _clone_by_sql(
 _TABLE, _BUILDER = "delta.tables:DeltaTable", "delta.tables:DeltaTableBuilder"
 _BUILDER_NAMES = "names of Delta's builder are those of SQL"
 _CLONES = "names of clones are those of SQL, and there are deep clones"
+_NUMBERS = "update and delete return the numbers of rows, as the statements do"
 _CONVERSION = "names of tables to convert are those of SQL"
 _POLICIES = "row filters and column masks hold for every read by name"
 PATCHES = (
     PatchSpec(_TABLE, "forName", "session", "names without a catalog are the current catalog's", _for_name),
     PatchSpec(_TABLE, "toDF", "session", _POLICIES, _to_df),
+    PatchSpec(_TABLE, "delete", "session", _NUMBERS, _delete),
+    PatchSpec(_TABLE, "update", "session", _NUMBERS, _update),
     PatchSpec(_TABLE, "detail", "session", "the table's name has its catalog and schema", _detail),
     PatchSpec(_TABLE, "convertToDelta", "session", _CONVERSION, _convert_to_delta),
     PatchSpec(_TABLE, "clone", "session", _CLONES, _clone),
