@@ -20,6 +20,7 @@ ADDED = {
     "is_member": "",
     "secret": "",
     "try_secret": "",
+    **dict.fromkeys(("try_zstd_decompress", "zstd_compress", "zstd_decompress"), ""),
     "cloud_files": "",
     "cloud_files_state": "",
     "event_log": "",
@@ -66,7 +67,7 @@ MISSING = (
         "no equivalent in Spark",
         (
             *("bit_reverse", "current_oauth_custom_identity_claim", "schema_of_json_agg", "stringdecode"),
-            *("try_remainder", "try_zstd_decompress", "zstd_compress", "zstd_decompress"),
+            "try_remainder",
         ),
     ),
     Missing(

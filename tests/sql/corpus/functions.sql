@@ -189,3 +189,29 @@ SELECT * FROM event_log(NULL)
 --! EVENT_LOG_UNAVAILABLE
 SELECT * FROM event_log('no such pipeline')
 --! EVENT_LOG_UNAVAILABLE
+
+SELECT string(zstd_decompress(unbase64("KLUv/SCCpQAAaEFwYWNoZSBTcGFyayABABLS+QU=")))
+--> ["Apache Spark Apache Spark Apache Spark Apache Spark Apache Spark Apache Spark Apache Spark Apache Spark Apache Spark Apache Spark "]
+SELECT string(zstd_decompress(zstd_compress(v))), string(try_zstd_decompress(zstd_compress(binary(v), 19L))), string(zstd_decompress(zstd_compress(v, level, true))) FROM VALUES ('Apache Spark', 7), ('', 1) AS t(v, level)
+--> ["Apache Spark", "Apache Spark", "Apache Spark"], ["", "", ""]
+SELECT zstd_decompress(zstd_compress(v)) FROM VALUES ('a') AS t(v) LIMIT 0
+--= zstd_decompress(zstd_compress(v))
+--> ok
+SELECT base64(zstd_compress(repeat('Apache Spark ', 10)))
+--> ["KLUv/SCCpQAAaEFwYWNoZSBTcGFyayABABLS+QU="]
+SELECT zstd_compress(NULL), zstd_compress('a', NULL), zstd_decompress(NULL), try_zstd_decompress(NULL), typeof(zstd_compress('a'))
+--> [null, null, null, null, "binary"]
+SELECT try_zstd_decompress('invalid input'), try_zstd_decompress(x'DEADBEEF'), try_zstd_decompress(''), try_zstd_decompress(substring(zstd_compress('abc'), 1, 6))
+--> [null, null, null, null]
+SELECT zstd_decompress('invalid input')
+--! INVALID_PARAMETER_VALUE.ZSTD_DECOMPRESS_INPUT
+SELECT zstd_decompress(substring(zstd_compress(v), 1, 6)) FROM VALUES ('abc') AS t(v)
+--! INVALID_PARAMETER_VALUE.ZSTD_DECOMPRESS_INPUT
+SELECT zstd_compress('a', 99)
+--! INVALID_PARAMETER_VALUE
+SELECT zstd_decompress(1)
+--! DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE
+SELECT zstd_compress()
+--! WRONG_NUM_ARGS.WITHOUT_SUGGESTION
+SELECT zstd_decompress('a', 1)
+--! WRONG_NUM_ARGS.WITHOUT_SUGGESTION

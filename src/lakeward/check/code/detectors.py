@@ -149,7 +149,7 @@ def _table_name(node: ast.expr | None, environment: Environment) -> str | None:
 
 
 def _expressions(link: Link, environment: Environment, sink: Sink) -> None:
-    """Functions of the platform in expressions of SQL: `F.expr("zstd_compress(a)")`."""
+    """Functions of the platform in expressions of SQL: `F.expr("bit_reverse(a)")`."""
     for argument in link.call.args if link.call is not None else ():
         found = text_of(argument, environment.constants)
         for name in missing_functions_in(found.value) if found is not None else ():

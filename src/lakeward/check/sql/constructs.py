@@ -40,8 +40,8 @@ def constructs_in(statement: Statement, words: list[str]) -> Iterator[tuple[int,
 def missing_functions_in(expression: str) -> Iterator[str]:
     """Yield the functions of the platform that Spark lacks in the text of an expression.
 
-    >>> list(missing_functions_in("upper(zstd_compress(a))"))
-    ['zstd_compress()']
+    >>> list(missing_functions_in("upper(bit_reverse(a))"))
+    ['bit_reverse()']
     """
     for match in _CALL.finditer(expression):
         if match[1].upper() in _missing():

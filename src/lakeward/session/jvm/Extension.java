@@ -63,6 +63,7 @@ public class Extension extends AbstractFunction1 {
         all.injectPostHocResolutionRule(new RowSelection.Results());
         all.injectPostHocResolutionRule(new ViewEvolution());
         SqlFunctions.register(all);
+        ZstdFunctions.register(all);
         GeoTable.register(all);
         all.injectPlannerStrategy(new SystemFunctions());
         all.injectPlannerStrategy(new PresentTargetMerge.Strategy());

@@ -43,6 +43,7 @@ public class SystemFunctions extends SessionStrategy {
             Option pattern = pattern();
             List ours = SqlFunctions.names();
             ours.addAll(GeoTable.names());
+            ours.addAll(java.util.Arrays.asList((Object[]) ZstdFunctions.NAMES));
             Seq added = StringUtils.filterPattern(PythonUtils.toSeq(ours), pattern.isEmpty() ? "*" : (String) pattern.get());
             for (int i = 0; i < added.length(); i++) names.add(added.apply(i));
             Object[] rows = names.toArray();

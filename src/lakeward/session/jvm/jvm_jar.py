@@ -79,6 +79,7 @@ SOURCES = (
     "H3Regions",
     "GeoFunction",
     "GeoCall",
+    "ZstdFunctions",
     "GeoAggregate",
     "GeoTable",
     "ShownGeometries",
