@@ -338,3 +338,16 @@ REVOKE SELECT ON SCHEMA default FROM a, b
 --! PARSE_SYNTAX_ERROR
 GRANT SELECT ON SCHEMA default TO a WITH GRANT OPTION
 --! PARSE_SYNTAX_ERROR
+-- REPLACE TABLE has the clauses of CREATE TABLE, and replaces the keys
+CREATE TABLE keyed (id INT CONSTRAINT before PRIMARY KEY, v INT)
+--> ok
+REPLACE TABLE keyed (id INT, w INT CONSTRAINT behind PRIMARY KEY, UNIQUE (id))
+--> ok
+SELECT constraint_name, column_name FROM main.information_schema.key_column_usage WHERE table_schema = 'corpus_governance' AND table_name = 'keyed' ORDER BY 1
+--> ["behind", "w"], ["keyed_id_unique", "id"]
+INSERT INTO keyed VALUES (1, NULL)
+--! DELTA_NOT_NULL_CONSTRAINT_VIOLATED
+REPLACE TABLE keyed (id INT CHECK (id > 1))
+--! PARSE_SYNTAX_ERROR
+DROP TABLE keyed
+--> ok

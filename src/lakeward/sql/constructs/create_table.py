@@ -28,7 +28,7 @@ class CreateTable(Command):
     Attributes:
         table: Its name.
         text: The statement without the clauses, which blanks replace; columns of a primary key are NOT NULL.
-        replace: Whether it is CREATE OR REPLACE.
+        replace: Whether it is CREATE OR REPLACE, or REPLACE.
         if_not_exists: Whether an existing table stays.
         row_filter: The row filter.
         masks: The masks, by column.
@@ -67,8 +67,7 @@ class CreateTable(Command):
 
 def _create_table(cursor: TokenCursor) -> CreateTable | Refusal:
     begin = cursor.at
-    cursor.need("CREATE")
-    replace = cursor.words("OR", "REPLACE")
+    replace = cursor.one_of("CREATE", "REPLACE") == "REPLACE" or cursor.words("OR", "REPLACE")
     cursor.need("TABLE")
     if_not_exists = cursor.words("IF", "NOT", "EXISTS")
     table = cursor.name(3)
@@ -107,9 +106,9 @@ CONSTRUCTS = (
         example="CREATE TABLE t (id INT PRIMARY KEY, ssn STRING MASK hidden) WITH ROW FILTER mine ON (id)",
         note="keys are stored for the information schema; a refused policy drops the new table again; "
         "CHECK is a syntax error, as on the platform",
-        starts=("CREATE",),
+        starts=("CREATE", "REPLACE"),
         statement=_create_table,
-        trigger=BEGINNING + r"create\s.*\btable\b.*\bcheck\s*\(",
+        trigger=BEGINNING + r"(?:create|replace)\s.*\btable\b.*\bcheck\s*\(",
         test="tests/sql/test_policies.py",
     ),
 )
