@@ -42,6 +42,15 @@ def test_a_file_goes_two_runs_after_it_was_read_and_only_while_files_arrive(tmp_
 
 
 @pytest.mark.rule("6.6.1")
+def test_a_short_retention_ends_within_a_run(tmp_path: Path) -> None:
+    """The scans for due files are as frequent as the retention is short."""
+    source = Source(tmp_path, **moving(tmp_path), maxFilesPerTrigger="1")
+    source.run("a", "b", "c", "d")
+    assert source.there() == ["c", "d"]
+    assert sorted(path.name for path in (tmp_path / "archive").iterdir()) == ["a", "b"]
+
+
+@pytest.mark.rule("6.6.1")
 def test_the_retention_counts_from_the_commit(tmp_path: Path) -> None:
     source = Source(tmp_path, **OFF_AFTER_TEN)
     source.run("a")

@@ -52,7 +52,20 @@ def test_tasks_and_sources_are_judged_where_they_are_written(look: Look) -> None
     assert found.verdicts() == {
         "notebook_task": "runs_with_lakeward", "spark_python_task": "runs_with_lakeward",
         "library jar": "refused",
+        "bundle rule environment-needed": "refused", "bundle rule notebook-marker": "refused",
     }  # fmt: skip
+
+
+def test_what_validate_refuses_is_refused(look: Look) -> None:
+    """Errors of `lakeward bundle validate` are found; ignored fields do not count as unread."""
+    task = "{task_key: t, run_job_task: {job_id: 1}, depends_on: [{task_key: u}]}"
+    job = f"{{name: a, job_cluster: [], tasks: [{task}]}}"
+    found = look({"databricks.yml": BUNDLE + f"resources: {{jobs: {{a: {job}}}}}\n"})
+    assert found.of("refused") == ["bundle rule depends-on"]
+    assert "The task `t` of the job a depends on `u`." in found.one("bundle rule depends-on").cure
+    assert found.of("differs") == ["bundle rule unknown-field"]
+    assert "Did you mean `job_clusters`?" in found.one("bundle rule unknown-field").cure
+    assert found.report.unread == ()
 
 
 def test_pipelines_of_lakeflow_connect_are_refused_with_what_to_do(look: Look) -> None:
@@ -270,8 +283,9 @@ def test_a_target_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_key_that_is_ignored_is_named(look: Look) -> None:
-    (unread,) = look({"databricks.yml": "bundle: {name: b}\nresorces: {jobs: {}}\n"}).report.unread
-    assert (unread.place.line, "Did you mean `resources`" in unread.reason) == (2, True)
+    found = look({"databricks.yml": "bundle: {name: b}\nresorces: {jobs: {}}\n"})
+    ignored = found.one("bundle rule unknown-field")
+    assert (ignored.place.line, "Did you mean `resources`" in ignored.cure) == (2, True)
 
 
 @pytest.mark.parametrize(("target", "profile"), [("dev", "16.4"), ("prod", "15.4")])

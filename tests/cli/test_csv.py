@@ -12,7 +12,7 @@ from lakeward.cli.results import csv_line
 
 
 def test_null_is_empty_and_an_empty_string_is_quoted() -> None:
-    assert csv_line(["a", None, "", "b,c"]) == 'a,,"","b,c"\r\n'
+    assert csv_line(["a", None, "", "b,c"]) == 'a,,"","b,c"\n'
 
 
 # Python's own reader refuses NUL before 3.11.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.check.model import Place, Unread, Use
+from lakeward.check.model import Kind, Place, Unread, Use
 from lakeward.errors import LakewardError
 
 if TYPE_CHECKING:
@@ -37,6 +37,18 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
         yield from _sources(bundle, prefix, key, pipeline)
 
 
+def broken_rules(bundle: Bundle, prefix: str) -> Iterator[Use]:
+    """Yield what `lakeward bundle validate` refuses in one target, and fields that the platform ignores."""
+    from lakeward.bundle import FIELD_TYPE, findings
+
+    for finding in findings(bundle):
+        is_error = finding.severity == "error"
+        if is_error or (finding.rule in ("unknown-field", FIELD_TYPE) and finding.position is not None):
+            kind: Kind = "rule" if is_error else "field"
+            cure = f"{finding.message} {finding.cure}"
+            yield Use(kind, finding.rule, _place_of(bundle, prefix, finding.position), cure)
+
+
 def _absent_files(bundle: Bundle, prefix: str) -> Iterator[Use]:
     """Yield tasks whose notebook or file is neither in the repository nor mapped."""
     from lakeward.bundle import missing_files, workspace_paths
@@ -57,13 +69,7 @@ def _absent_files(bundle: Bundle, prefix: str) -> Iterator[Use]:
 
 
 def unread_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Unread]:
-    """Yield what of a target was not read: ignored fields, and resources of Python code, which is not run."""
-    from lakeward.bundle import FIELD_TYPE
-
-    for notice in bundle.notices:
-        if notice.position is not None and notice.rule in ("unknown-field", FIELD_TYPE):
-            place = Place(prefix + notice.position.file, 0, notice.position.line, notice.position.column)
-            yield Unread(place, f"{notice.message} {notice.cure}")
+    """Yield what of a target was not read: resources of Python code, which is not run."""
     if bundle.unexecuted:
         functions = ", ".join(bundle.unexecuted)
         reason = f"Python code defines resources, and `lakeward check` runs none: {functions}. "
@@ -101,6 +107,10 @@ def _place(bundle: Bundle, prefix: str, *path: str | int) -> Place:
     while path and position is None:
         position = bundle.position(*path)
         path = path[:-1]
+    return _place_of(bundle, prefix, position)
+
+
+def _place_of(bundle: Bundle, prefix: str, position: Position | None) -> Place:
     if position is None:
         return Place(prefix + "databricks.yml")
     file = Path(position.file)

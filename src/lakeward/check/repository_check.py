@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.check.bundles import unread_in_bundle, uses_in_bundle
+from lakeward.check.bundles import broken_rules, unread_in_bundle, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_libraries
 from lakeward.check.input_files import files_needed
@@ -232,7 +232,11 @@ def _bundle(
             profiles.append(runtime)
         for failure in unread_in_bundle(bundle, f"{prefix}/" if prefix else ""):
             reasons.setdefault(failure, []).append(name)
-        for use in uses_in_bundle(bundle, f"{prefix}/" if prefix else ""):
+        found = list(uses_in_bundle(bundle, f"{prefix}/" if prefix else ""))
+        # What the tasks are refused for is said once.
+        refused = {use.place for use in found if use.detail is not None}
+        rules = broken_rules(bundle, f"{prefix}/" if prefix else "")
+        for use in (*found, *(use for use in rules if use.place not in refused)):
             uses.setdefault(use, []).append(name)
     if len(names) == 1:
         return list(uses), list(reasons)

@@ -89,7 +89,7 @@ def _with_texts_of_geometries(frame: DataFrame) -> DataFrame:
 
 
 def as_csv(frame: DataFrame, out: TextIO) -> None:
-    """Print a header and the rows as in RFC 4180; NULL is empty, an empty string is `""`."""
+    """Print a header and the rows, quoted as in RFC 4180; NULL is empty, an empty string is `""`."""
     out.write(csv_line(map(redact, frame.columns)))
     rows: Iterator[Iterable[str | None]] = as_text(frame).toLocalIterator()
     out.writelines(csv_line(redact_rows(row)) for row in rows)
@@ -103,7 +103,7 @@ def redact_rows(row: Iterable[str | None]) -> tuple[str | None, ...]:
 
 def csv_line(values: Iterable[str | None]) -> str:
     """Return one record with its CRLF; `say "x"` is written `"say ""x""\"`."""
-    return ",".join(map(csv_field, values)) + "\r\n"
+    return ",".join(map(csv_field, values)) + "\n"
 
 
 def csv_field(value: str | None) -> str:

@@ -59,7 +59,7 @@ def sql(
     """Query the tables of a target; a prompt when neither -e nor -f is given.
 
     It starts in the catalog of the target's first pipeline, and in its schema once that exists. `json` is one
-    array of objects and `csv` follows RFC 4180, for each statement that returns rows.
+    array of objects and `csv` quotes as RFC 4180, for each statement that returns rows.
     """
     from lakeward.cli.command_context import find_context
     from lakeward.sql import split

@@ -18,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 _MIN_DELETE_RETENTION = timedelta(days=7)
 # Limits the delay of a batch.
 _MAX_FILES_PER_STEP = 1000
-# Interval between scans of the history, in milliseconds.
+# Interval between scans of the history, in milliseconds; a shorter retention is the interval.
 _SCAN_INTERVAL = 60_000
 
 
@@ -109,7 +109,7 @@ class SourceCleaner:
         """Clean files; `now` is in milliseconds. Files that cannot be cleaned are retried later."""
         chosen = list(islice(self._candidates, None if self._policy.waits else _MAX_FILES_PER_STEP))
         if not chosen and now >= self._next_scan:
-            self._next_scan = now + _SCAN_INTERVAL
+            self._next_scan = now + min(_SCAN_INTERVAL, _milliseconds(self._policy.retention))
             self._candidates = self._due(registry, now)
             chosen = list(islice(self._candidates, None if self._policy.waits else _MAX_FILES_PER_STEP))
         cleaned = [file for entry in chosen if (file := self._clean(entry, lister)) is not None]
@@ -121,7 +121,7 @@ class SourceCleaner:
         done = commit_times(frames)
         gone = {file.key for frame in frames if frame.kind == "A" for file in frame.cleaned()}
         kept = gone | registry.skipped().keys()
-        latest = now - int(self._policy.retention.total_seconds() * 1000)
+        latest = now - _milliseconds(self._policy.retention)
         for frame in frames:
             if frame.kind in "FK" and frame.start in done and done[frame.start] <= latest:
                 yield from (entry for entry in frame.entries() if entry.key not in kept)
@@ -142,3 +142,7 @@ class SourceCleaner:
             _LOG.warning("Cannot clean %s: %s", entry.key, error)
             return None
         return CleanedFile(entry.key, self._policy.mode, lister.names.key(target) if target else "")
+
+
+def _milliseconds(interval: timedelta) -> int:
+    return int(interval.total_seconds() * 1000)

@@ -145,6 +145,16 @@ def task(use: Use) -> Fact:
     return Fact(use.name, "refused", f"{why} {text}".lstrip())
 
 
+def bundle_rule(use: Use) -> Fact:
+    """Return the verdict on what a rule of bundles refuses."""
+    return Fact(f"bundle rule {use.name}", "refused", use.detail or "")
+
+
+def bundle_field(use: Use) -> Fact:
+    """Return the verdict on a field of a bundle that has no effect, or has another type than it should."""
+    return Fact(f"bundle rule {use.name}", "differs", use.detail or "")
+
+
 def view(use: Use) -> Fact:
     """Return the verdict on one materialized view."""
     name = f"materialized view {use.name}"
