@@ -25,6 +25,7 @@ The workspace of target dev is at http://127.0.0.1:41507
 |---|---|
 | `-t TARGET` | the target to serve; a target has one server at a time |
 | `--port N` | the port; by default the one of the last server, or a free one |
+| `--https-port N` | the same for the address with TLS; 443 for clients that know only a host name |
 | `--with-schedules` | start jobs by their schedules and triggers |
 
 State survives restarts and kills. It is stored below `.lakeward/<target>/`:
@@ -180,17 +181,21 @@ triggers.
   External links are valid for 15 minutes, for one chunk, without a token; requests that add one are
   refused.
 
-## databricks-sql-connector
+## SQL clients
 
-`sql.connect(server_hostname=…, http_path=…, access_token=…)`, and what is built on it (SQLAlchemy's
-`databricks://…`, [dbt](dbt.md)), talks HiveServer2's Thrift protocol. SQL warehouses and clusters answer it.
+`sql.connect(server_hostname=…, http_path=…, access_token=…)` of databricks-sql-connector, and what is built
+on it, talks HiveServer2's Thrift protocol. SQL warehouses and clusters answer it.
 
 - Code that runs here (`lakeward run`, `notebook`, tasks of jobs) reaches the workspace without change, by
   `spark.databricks.workspaceUrl`, `Config().host` or `DATABRICKS_HOST`, with or without `https://`, and with
   a token or a `credentials_provider`. `use_sea=True` does, too.
 - `http_path` is `/sql/1.0/warehouses/ID`, `/sql/1.0/endpoints/ID` or `/sql/protocolv1/o/ORG/CLUSTER`. Ids
   that have the form of the platform's (16 hexadecimal digits, `0123-456789-abcdefgh`) need not exist here.
-- A program of its own needs the address without TLS, which the connector takes as `_connection_uri`. Without
+  A warehouse's `odbc_params` and `jdbc_url` have the address that they were requested from.
+- `lakeward workspace --https-port 443` serves programs of their own that know only a host name: `127.0.0.1`
+  or `localhost`, with no setting but SSL_CERT_FILE and REQUESTS_CA_BUNDLE. On Linux, users other than root
+  need `sudo sysctl net.ipv4.ip_unprivileged_port_start=443` once.
+- Without port 443, the connector takes the address without TLS as `_connection_uri`. Without
   `enable_telemetry=False` it waits a minute for an answer at port 443:
 
   ```python
@@ -200,15 +205,29 @@ triggers.
   )
   ```
 
+| client | how it connects |
+|---|---|
+| [dbt](dbt.md) | `dbt_task` and its page |
+| SQLAlchemy (`databricks-sqlalchemy` 2.0) | port 443, or the two settings above as `connect_args` |
+| ibis 12, dlt 1.31 (its destination `databricks`) | the two settings above |
+| sqlmesh 0.236 | port 443 |
+| JDBC driver 3.0 | the address without TLS, as below |
+| `@databricks/sql` 2.1 for Node.js | the address with TLS, NODE_EXTRA_CA_CERTS |
+| ODBC driver | not tested |
+
+- The JDBC driver's URL is `jdbc:databricks://127.0.0.1:PORT/default;transportMode=http;ssl=0;AuthMech=3;httpPath=…`;
+  the user is `token`, the password the token. `UseThriftClient=0` works, too. Intervals of years and months
+  are strings.
 - A session keeps catalog, schema, settings, temporary views and variables until it is closed, has had no
   request for an hour, or the warehouse is stopped; the process does not end while there are sessions. The
   schema of a connection may be created later.
 - `session_configuration` takes ANSI_MODE, TIMEZONE, LEGACY_TIME_PARSER_POLICY, MAX_FILE_PARTITION_BYTES and
   settings of Spark; the platform's other parameters have no effect.
 - Statements, and requests for metadata, are in the history of queries and can be canceled there. Results are
-  sent inline and uncompressed: staging commands (`PUT`, `GET`, `REMOVE`) and links to cloud storage are not
-  supported. Intervals are texts as SQL writes them.
-- JDBC and ODBC drivers are not tested.
+  sent inline and uncompressed; links to cloud storage are not supported. Intervals are texts
+  (`1 00:00:00.000000000`, `2-2`) unless the client reads them from Arrow.
+- `PUT 'file' INTO '/Volumes/…' [OVERWRITE]`, `GET '/Volumes/…' TO 'file'` and `REMOVE '/Volumes/…'` transfer
+  files (`staging_allowed_local_path`), and streams (`input_stream`), as on the platform.
 
 ## Clusters and command execution
 
