@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from delta.tables import DeltaTable
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -260,6 +261,11 @@ def _classic_sessions(spark: SparkSession) -> JavaObject:
 def java_frame(frame: DataFrame) -> JavaObject:
     """Return the JVM's own Dataset."""
     return frame._jdf
+
+
+def java_delta_table(table: DeltaTable) -> JavaObject:
+    """Return the JVM's own DeltaTable."""
+    return table._jdt
 
 
 def inserted_rows(result: DataFrame, columns: str) -> DataFrame | None:

@@ -146,9 +146,9 @@ def test_objects_are_reported_with_their_owners_and_kinds(ask: Ask) -> None:
     assert ask("table_name, is_materialized", "views") == [("all_orders", "false")]
     columns = "column_name, full_data_type, numeric_scale, is_identity, partition_ordinal_position"
     assert ask(columns, "columns", "table_name = 'orders'") == [
-        ("customer", "int", None, "NO", None),
+        ("customer", "int", 0, "NO", None),
         ("day", "date", None, "NO", 1),
-        ("n", "bigint", None, "YES", None),
+        ("n", "bigint", 0, "YES", None),
         ("price", "decimal(8,2)", 2, "NO", None),
     ]
 

@@ -102,14 +102,18 @@ class Server:
                 stream.close()
 
 
-def command(root: Path, *arguments: str, home: Path | None = None) -> subprocess.Popen[str]:
+def command(
+    root: Path, *arguments: str, home: Path | None = None, descriptors: int | None = None
+) -> subprocess.Popen[str]:
+    """Start the command, with at most so many file descriptors."""
     environ = environ_without("DATABRICKS_")
     environ.update(USER=USER, LAKEWARD_DAEMON="0")
     environ.pop("LAKEWARD_HOME", None)
     if home is not None:
         environ["LAKEWARD_HOME"] = str(home)
+    limit = [] if descriptors is None else ["sh", "-c", f'ulimit -Sn {descriptors}; exec "$0" "$@"']
     return subprocess.Popen(
-        [sys.executable, "-m", "lakeward", "workspace", "--json", *arguments],
+        [*limit, sys.executable, "-m", "lakeward", "workspace", "--json", *arguments],
         cwd=root,
         env=environ,
         stdout=subprocess.PIPE,
@@ -118,8 +122,8 @@ def command(root: Path, *arguments: str, home: Path | None = None) -> subprocess
     )
 
 
-def started(root: Path, *arguments: str) -> Server:
-    process = command(root, *arguments)
+def started(root: Path, *arguments: str, descriptors: int | None = None) -> Server:
+    process = command(root, *arguments, descriptors=descriptors)
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import socket
 import threading
 import time
@@ -167,12 +166,7 @@ def test_a_connection_between_two_requests_has_no_deadline_of_a_head(recorded: t
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Server]:
     """A server with 256 file descriptors, as on a Mac."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-    try:
-        server = started(tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    server = started(tmp_path, descriptors=256)
     yield server
     server.stop()
 

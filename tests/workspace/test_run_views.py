@@ -22,7 +22,7 @@ def test_a_clock_that_is_set_back_gives_no_negative_duration() -> None:
     run_state.task_changed(run, "a", "RUNNING", AT)
     run_state.task_changed(run, "a", "SUCCESS", AT - 60_000)
     run_state.finish(run, ProcessResult({"state": "COMPLETED", "tasks": []}), AT - 60_000)
-    shown = view(cast("Any", SimpleNamespace(context=SimpleNamespace(host=""))), run)
+    shown = view(cast("Any", SimpleNamespace(host="")), run)
     assert shown["state"]["result_state"] == "SUCCESS"
     for each in (shown, *shown["tasks"]):
         assert (each["execution_duration"], each["run_duration"]) == (0, 0)

@@ -17,7 +17,14 @@ from lakeward.patching import PatchSpec
 from lakeward.quoting import names_path, quote_identifier, quote_name, quote_properties, quote_string
 from lakeward.session.paths import is_absolute
 from lakeward.session.tables.catalogs import show_users_name
-from lakeward.spark_internals import frame_from_java, java_builder, java_session, jvm_view, split_identifier
+from lakeward.spark_internals import (
+    frame_from_java,
+    java_builder,
+    java_delta_table,
+    java_session,
+    jvm_view,
+    split_identifier,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +89,7 @@ def _delete(before: Any) -> Any:
     def delete(self: Any, condition: Any = None) -> DataFrame:
         jvm: Any = jvm_view(self._spark)
         rows = None if condition is None else self._condition_to_jcolumn(condition)
-        return frame_from_java(jvm.lakeward.TableChanges.delete(self._jdt, rows), self._spark)
+        return frame_from_java(jvm.lakeward.TableChanges.delete(java_delta_table(self), rows), self._spark)
 
     return delete
 
@@ -93,7 +100,9 @@ def _update(before: Any) -> Any:
         jvm: Any = jvm_view(self._spark)
         values = self._dict_to_jmap(self._spark, set, "'set'")
         rows = None if condition is None else self._condition_to_jcolumn(condition)
-        return frame_from_java(jvm.lakeward.TableChanges.update(self._jdt, rows, values), self._spark)
+        return frame_from_java(
+            jvm.lakeward.TableChanges.update(java_delta_table(self), rows, values), self._spark
+        )
 
     return update
 
