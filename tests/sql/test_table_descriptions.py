@@ -49,7 +49,7 @@ def test_keys_are_listed(spark: SparkSession, schema: str) -> None:
 
 def test_relations_without_keys_have_no_section(spark: SparkSession, schema: str) -> None:
     """A temporary view hides the table of its name, and has none of its keys."""
-    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW people AS SELECT * FROM {schema}.people")
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW people AS SELECT id AS Catalog FROM {schema}.people")
     spark.sql(f"USE {schema}")
     try:
         assert constraints(spark, "DESCRIBE EXTENDED people") == []
@@ -57,6 +57,22 @@ def test_relations_without_keys_have_no_section(spark: SparkSession, schema: str
         spark.catalog.dropTempView("people")
         spark.sql("USE main.default")
     assert constraints(spark, f"DESCRIBE EXTENDED {schema}.seen") == []
+
+
+@pytest.mark.parametrize("keys", ["", ", PRIMARY KEY (id)"], ids=["no key", "key"])
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("materialized_view", "MATERIALIZED_VIEW"), ("streaming_table", "STREAMING_TABLE")]
+)
+def test_a_dataset_of_a_pipeline_has_its_type(
+    spark: SparkSession, schema: str, kind: str, shown: str, keys: str
+) -> None:
+    """With or without a section of its own, and without the properties of the runtime."""
+    properties = f"'lakeward.kind' = '{kind}', 'team' = 'x'"
+    spark.sql(f"CREATE TABLE {schema}.d (id INT NOT NULL{keys}) TBLPROPERTIES ({properties})")
+    found = {row.col_name: row.data_type for row in spark.sql(f"DESCRIBE EXTENDED {schema}.d").collect()}
+    assert found["Type"] == shown
+    assert "team=x" in found["Table Properties"] and "lakeward." not in found["Table Properties"]
+    assert found.get("d_pk") == ("PRIMARY KEY (`id`)" if keys else None)
 
 
 def test_a_dropped_key_is_not_listed(spark: SparkSession, schema: str) -> None:

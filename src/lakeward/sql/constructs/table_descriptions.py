@@ -61,18 +61,19 @@ class DescribeExtended(Command):
         rows = run_with_delta(spark, self.text)
         # The rows of a command are in memory: collecting them starts no Spark job.
         described = [tuple(row) for row in rows.collect()]
-        # Temporary views have no catalog, and views of a table's name no keys.
-        if not any(name == "Catalog" for name, _, _ in described):
+        # Views have no keys; a temporary one may have the name of a table that has some.
+        if not any(name == "# Detailed Table Information" for name, _, _ in described):
             return rows
         added = _constraints(stored_keys(spark, self.table))
-        if any(name == _PROPERTIES and KIND_PROPERTY in value for name, value, _ in described):
+        is_dataset = any(name == _PROPERTIES and KIND_PROPERTY in value for name, value, _ in described)
+        if is_dataset:
             properties = table_properties(spark, quote_name(self.table))
             shown = ",".join(f"{key}={value}" for key, value in sorted(shown_properties(properties).items()))
             values = {"Type": table_type(properties), _PROPERTIES: f"[{shown}]"}
             described = [(name, values.get(name, value), comment) for name, value, comment in described]
             pipeline = properties.get(PIPELINE)
             added = [*_refreshes(find_standalone_table(current_context(spark).settings, pipeline)), *added]
-        return spark.createDataFrame([*described, *added], rows.schema) if added else rows
+        return spark.createDataFrame([*described, *added], rows.schema) if is_dataset or added else rows
 
 
 def _constraints(keys: Sequence[Key]) -> list[tuple[str, str, str]]:
