@@ -29,6 +29,8 @@ VOLUME = "/Volumes/main/default/staged"
         ),
         (r"GET '/Volumes/\'x' TO 'C:\\y'", VolumeOperation("GET", "/Volumes/'x", "C:\\y")),
         ("REMOVE '/Volumes/x'", VolumeOperation("REMOVE", "/Volumes/x")),
+        ("/* a */" * 40 + "REMOVE '/Volumes/x'/**/", VolumeOperation("REMOVE", "/Volumes/x")),
+        ("/* a **/ /***/" * 40 + "SELECT 1", None),
         ("PUT '/a' INTO '/Volumes/x' OVERWRITE x", None),
         ("SELECT 'PUT ''/a'' INTO ''/Volumes/x'''", None),
     ],

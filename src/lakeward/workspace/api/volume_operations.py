@@ -20,7 +20,8 @@ from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 
 _LINKS = "volumes/"
-_GAP = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)"
+# A comment ends at the first end of one: `.*?` could go on, in as many ways as the text has comments.
+_GAP = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)"
 _TEXT = r"""('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")"""
 _COMMAND = re.compile(
     rf"{_GAP}*(?:"
