@@ -209,6 +209,8 @@ def test_parameters_are_filled_in_and_places_stay() -> None:
         ("SELECT '${b}/${c}', ${b}1", "SELECT '/', 1", ("b", "c")),
         ("SELECT -- ${b}\n/* ${c}\n${d} */ ${a}", "SELECT -- \n/* \n */ x INT", ()),
         ("SELECT ${empty}1", "SELECT 1", ()),
+        ("SELECT 'a--${b}', \"/*${c}\"", "SELECT 'a--', \"/*\"", ("b", "c")),
+        (r"SELECT 'it\'s --${b}'", r"SELECT 'it\'s --'", ("b",)),
     ],
 )
 def test_a_parameter_without_a_value_is_replaced_by_nothing(

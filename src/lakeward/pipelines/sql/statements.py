@@ -14,7 +14,9 @@ from lakeward.quoting import quote_string
 from lakeward.sql import fill_parameters, spans, tokenize
 
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
-_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_STRING_OR_COMMENT = re.compile(
+    r"""(?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|--[^\n]*|/\*.*?\*/""", re.DOTALL
+)
 _SKIP_CHANGES = re.compile(r"WITH\s*\(\s*SKIPCHANGECOMMITS\s*\)", re.IGNORECASE)
 Lookup = Callable[[str], "str | None"]
 
@@ -60,7 +62,8 @@ def split_source(text: str, file: str, line: int, lookup: Lookup) -> Iterator[So
         before = text[:begin]
         column = begin - before.rfind("\n")
         own = _substitute(text[begin:end], lookup)
-        keys = dict.fromkeys(_VARIABLE.findall(_COMMENT.sub("", text[begin:end])))
+        code = _STRING_OR_COMMENT.sub(lambda found: found["string"] or "", text[begin:end])
+        keys = dict.fromkeys(_VARIABLE.findall(code))
         unset = tuple(key for key in keys if lookup(key) is None)
         yield SourceStatement(own, file, line + before.count("\n"), column, unset)
 
