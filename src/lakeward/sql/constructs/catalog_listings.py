@@ -108,44 +108,41 @@ class ListKeys(Command):
         return Rows(f"{parent_columns}, {own}, {rules_columns}", rows)
 
 
-def _catalog(cursor: TokenCursor) -> str | None:
-    """Read IN CATALOG and a name, or IN ALL CATALOGS: None."""
+@dataclass(frozen=True)
+class _Listing:
+    """A listing: its query, the prefix of the name's columns, and the column of each pattern by its words."""
+
+    query: str
+    prefix: str
+    patterns: Mapping[str, str]
+
+
+_LISTINGS = {
+    "TABLES": _Listing(_TABLES, "table", {"SCHEMA LIKE": "table_schema", "LIKE": "table_name"}),
+    "COLUMNS": _Listing(
+        _COLUMNS,
+        "table",
+        {"SCHEMA LIKE": "table_schema", "TABLE LIKE": "table_name", "LIKE": "column_name"},
+    ),
+    "FUNCTIONS": _Listing(_FUNCTIONS, "routine", {"SCHEMA LIKE": "routine_schema", "LIKE": "routine_name"}),
+}
+
+
+def _show_catalog(cursor: TokenCursor) -> ListCatalog:
+    """Parse SHOW TABLES, COLUMNS or FUNCTIONS IN CATALOG c or IN ALL CATALOGS, and its patterns."""
+    cursor.need("SHOW")
+    listing = _LISTINGS[cursor.one_of(*_LISTINGS)]
     cursor.need("IN")
-    if cursor.words("ALL", "CATALOGS"):
-        return None
-    cursor.need("CATALOG")
-    return cursor.part()
-
-
-def _patterns(cursor: TokenCursor, columns: Mapping[str, str]) -> dict[str, str]:
-    """Read the patterns, each after its words; raises Unmatched for anything else."""
-    found = {}
-    for words, column in columns.items():
+    catalog = None
+    if not cursor.words("ALL", "CATALOGS"):
+        cursor.need("CATALOG")
+        catalog = cursor.part()
+    patterns = {}
+    for words, column in listing.patterns.items():
         if cursor.words(*words.split()):
-            found[column] = cursor.string()
+            patterns[column] = cursor.string()
     cursor.end()
-    return found
-
-
-def _show_tables(cursor: TokenCursor) -> ListCatalog:
-    cursor.need("SHOW", "TABLES")
-    catalog = _catalog(cursor)
-    patterns = _patterns(cursor, {"SCHEMA LIKE": "table_schema", "LIKE": "table_name"})
-    return ListCatalog(_TABLES, "table", catalog, patterns)
-
-
-def _show_columns(cursor: TokenCursor) -> ListCatalog:
-    cursor.need("SHOW", "COLUMNS")
-    catalog = _catalog(cursor)
-    columns = {"SCHEMA LIKE": "table_schema", "TABLE LIKE": "table_name", "LIKE": "column_name"}
-    return ListCatalog(_COLUMNS, "table", catalog, _patterns(cursor, columns))
-
-
-def _show_functions(cursor: TokenCursor) -> ListCatalog:
-    cursor.need("SHOW", "FUNCTIONS")
-    catalog = _catalog(cursor)
-    patterns = _patterns(cursor, {"SCHEMA LIKE": "routine_schema", "LIKE": "routine_name"})
-    return ListCatalog(_FUNCTIONS, "routine", catalog, patterns)
+    return ListCatalog(listing.query, listing.prefix, catalog, patterns)
 
 
 def _show_keys(cursor: TokenCursor) -> ListKeys:
@@ -162,34 +159,14 @@ def _show_keys(cursor: TokenCursor) -> ListKeys:
 
 CONSTRUCTS = (
     Construct(
-        name="SHOW TABLES IN CATALOG",
+        name="SHOW TABLES, COLUMNS, FUNCTIONS IN CATALOG",
         area=_AREA,
         verdict="emulated",
         example="SHOW TABLES IN CATALOG main SCHEMA LIKE 'default' LIKE '*'",
-        note="a statement of drivers; also IN ALL CATALOGS",
+        note="statements of drivers; also IN ALL CATALOGS",
         starts=("SHOW",),
-        statement=_show_tables,
-        trigger=BEGINNING + r"show\s+tables\s+in\s+(?:catalog|all\s+catalogs)\b",
-    ),
-    Construct(
-        name="SHOW COLUMNS IN CATALOG",
-        area=_AREA,
-        verdict="emulated",
-        example="SHOW COLUMNS IN CATALOG main SCHEMA LIKE 'default' TABLE LIKE '*'",
-        note="a statement of drivers",
-        starts=("SHOW",),
-        statement=_show_columns,
-        trigger=BEGINNING + r"show\s+columns\s+in\s+(?:catalog|all\s+catalogs)\b",
-    ),
-    Construct(
-        name="SHOW FUNCTIONS IN CATALOG",
-        area=_AREA,
-        verdict="emulated",
-        example="SHOW FUNCTIONS IN CATALOG main",
-        note="a statement of drivers",
-        starts=("SHOW",),
-        statement=_show_functions,
-        trigger=BEGINNING + r"show\s+functions\s+in\s+(?:catalog|all\s+catalogs)\b",
+        statement=_show_catalog,
+        trigger=BEGINNING + r"show\s+(?:tables|columns|functions)\s+in\s+(?:catalog|all\s+catalogs)\b",
     ),
     Construct(
         name="SHOW KEYS, SHOW FOREIGN KEYS",
