@@ -213,7 +213,7 @@ def _bundle(
     """Return the uses of a bundle's targets, each use and each failure once with the targets that have it."""
     from lakeward.bundle import load_statically, runtime_of, targets_to_read
 
-    folder, prefix = file.path.parent, file.name.rpartition("/")[0]
+    folder, prefix = file.path.parent, file.name[: file.name.rfind("/") + 1]
     uses: dict[Use, list[str]] = {}
     reasons: dict[Unread, list[str]] = {}
     names: tuple[str, ...] = ()
@@ -230,12 +230,12 @@ def _bundle(
         runtime = runtime_of(bundle)
         if runtime is not None:
             profiles.append(runtime)
-        for failure in unread_in_bundle(bundle, f"{prefix}/" if prefix else ""):
+        for failure in unread_in_bundle(bundle, prefix):
             reasons.setdefault(failure, []).append(name)
-        found = list(uses_in_bundle(bundle, f"{prefix}/" if prefix else ""))
+        found = list(uses_in_bundle(bundle, prefix))
         # What the tasks are refused for is said once.
         refused = {use.place for use in found if use.detail is not None}
-        rules = broken_rules(bundle, f"{prefix}/" if prefix else "")
+        rules = broken_rules(bundle, prefix)
         for use in (*found, *(use for use in rules if use.place not in refused)):
             uses.setdefault(use, []).append(name)
     if len(names) == 1:
@@ -261,11 +261,11 @@ def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
 
     if find_root(file.path.parent.absolute()) is not None:
         return [], None
-    prefix = file.name.rpartition("/")[0]
+    prefix = file.name[: file.name.rfind("/") + 1]
     try:
         if not defines_jobs(file.path):
             return [], None
         bundle = load_jobs(file.path, user="user")
     except (LakewardError, OSError, ValueError, RecursionError) as error:
         return [], Unread(Place(file.name), str(error))
-    return list(uses_in_bundle(bundle, f"{prefix}/" if prefix else "")), None
+    return list(uses_in_bundle(bundle, prefix)), None

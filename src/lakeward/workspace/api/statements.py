@@ -139,7 +139,7 @@ class StatementRequest:
             byte_limit=_limit(body, "byte_limit"),
             disposition=disposition,
             format=layout,
-            intervals="arrow",
+            native_intervals=True,
         )
         on_timeout = _choice(body, "on_wait_timeout", ("CONTINUE", "CANCEL"))
         wait = _seconds(_text(body, "wait_timeout") or "10s")

@@ -176,7 +176,7 @@ def _order(session: ClientSession, statement: str, arrow: bool, types: Any) -> S
         disposition="EXTERNAL_LINKS",
         format="ARROW_STREAM",
         text_types=text_types,
-        intervals="arrow" if arrow and types and types.intervalTypesAsArrow else "hive",
+        native_intervals=bool(arrow and types and types.intervalTypesAsArrow),
     )
 
 

@@ -23,7 +23,7 @@ class StatementOrder:
         disposition: `INLINE` or `EXTERNAL_LINKS`.
         format: `JSON_ARRAY`, `ARROW_STREAM` or `CSV`.
         text_types: The types whose values are written as text in Arrow.
-        intervals: How intervals are written in Arrow: `sql` or `hive`, their texts, or `arrow`.
+        native_intervals: Whether intervals are written to Arrow as such, not as Hive's texts.
     """
 
     statement: str
@@ -36,7 +36,7 @@ class StatementOrder:
     disposition: str = "INLINE"
     format: str = "JSON_ARRAY"
     text_types: Sequence[str] = ()
-    intervals: str = "sql"
+    native_intervals: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,14 @@ _GEOSPATIAL = (T.GeometryType, T.GeographyType)
 _INTERVALS = (T.DayTimeIntervalType, T.YearMonthIntervalType, T.CalendarIntervalType)
 
 
-def describe(schema: T.StructType, intervals: str = "sql") -> list[dict[str, Any]]:
-    """Return the `columns` of a manifest's schema; `intervals` as in `as_arrow`.
+def describe(schema: T.StructType, native_intervals: bool = False) -> list[dict[str, Any]]:
+    """Return the `columns` of a manifest's schema; `native_intervals` as in `as_arrow`.
 
     PySpark does not write intervals of years and months to Arrow: clients that read intervals from Arrow get
     strings.
     """
     columns = [_column(position, field) for position, field in enumerate(schema.fields)]
-    if intervals == "arrow":
+    if native_intervals:
         for column, field in zip(columns, schema.fields, strict=True):
             if isinstance(field.dataType, T.YearMonthIntervalType):
                 column |= {"type_text": "STRING", "type_name": "STRING"}
@@ -62,16 +62,16 @@ def as_text(frame: DataFrame) -> DataFrame:
     return _converted(frame, [_text(field.dataType) for field in frame.schema.fields])
 
 
-def as_arrow(frame: DataFrame, text_types: Collection[str] = (), intervals: str = "sql") -> DataFrame:
+def as_arrow(frame: DataFrame, text_types: Collection[str] = (), native_intervals: bool = False) -> DataFrame:
     """Return all values in types of Arrow, in columns `c0`, `c1` …; strings where Arrow has none.
 
     Args:
         frame: The result.
         text_types: Names of `TEXT_TYPES` whose values are strings, too, as SQL and JSON write them.
-        intervals: How intervals are written: `sql`, `hive` or `arrow`.
+        native_intervals: Whether intervals of days are durations; else all are texts as Hive writes them.
     """
     kinds = [field.dataType for field in frame.schema.fields]
-    return _converted(frame, [_arrow(kind, text_types, intervals) for kind in kinds])
+    return _converted(frame, [_arrow(kind, text_types, native_intervals) for kind in kinds])
 
 
 TEXT_TYPES: Mapping[str, tuple[type[T.DataType], ...]] = {
@@ -83,9 +83,9 @@ TEXT_TYPES: Mapping[str, tuple[type[T.DataType], ...]] = {
 """Types that clients read from Arrow only if they request it."""
 
 
-def _arrow(kind: T.DataType, text_types: Collection[str], intervals: str) -> tuple[str, ...]:
+def _arrow(kind: T.DataType, text_types: Collection[str], native_intervals: bool) -> tuple[str, ...]:
     if isinstance(kind, _INTERVALS):
-        return _interval(kind, intervals)
+        return _interval(kind, native_intervals)
     if isinstance(kind, (*_GEOSPATIAL, T.VariantType)):
         return _text(kind)
     if not any(isinstance(kind, TEXT_TYPES[name]) for name in text_types):
@@ -95,12 +95,12 @@ def _arrow(kind: T.DataType, text_types: Collection[str], intervals: str) -> tup
     return ("string",)
 
 
-def _interval(kind: T.DataType, form: str) -> tuple[str, ...]:
-    if form == "sql" or isinstance(kind, T.CalendarIntervalType):
+def _interval(kind: T.DataType, native: bool) -> tuple[str, ...]:
+    if isinstance(kind, T.CalendarIntervalType):
         return ("string",)
     if isinstance(kind, T.YearMonthIntervalType):
         return ("year_month",)
-    return () if form == "arrow" else ("day_time",)
+    return () if native else ("day_time",)
 
 
 def _converted(frame: DataFrame, conversions: list[tuple[str, ...]]) -> DataFrame:

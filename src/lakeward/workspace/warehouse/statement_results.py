@@ -55,14 +55,14 @@ def write_result(frame: DataFrame, order: StatementOrder, folder: Path) -> dict[
     from lakeward.workspace.warehouse.result_columns import as_arrow, as_text, describe
 
     layout, disposition = order.format, order.disposition
-    intervals = order.intervals if layout == "ARROW_STREAM" else "sql"
-    columns = redactor().value(describe(frame.schema, intervals))
+    is_arrow = layout == "ARROW_STREAM"
+    native = is_arrow and order.native_intervals
+    columns = redactor().value(describe(frame.schema, native))
     requested = min(order.byte_limit or _EXTERNAL_BYTES, _EXTERNAL_BYTES)
     limits = Limits(order.row_limit, requested, refuse=disposition == "INLINE" and requested > INLINE_BYTES)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        is_arrow = layout == "ARROW_STREAM"
-        plain = as_arrow(frame, order.text_types, intervals) if is_arrow else as_text(frame)
+        plain = as_arrow(frame, order.text_types, native) if is_arrow else as_text(frame)
         if limits.rows is not None:
             plain = plain.limit(limits.rows + 1)
         batches = collect_batches(plain, folder / "spool", most_bytes=limits.size)
