@@ -9,6 +9,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -173,16 +174,32 @@ def folder_name(name: str) -> str:
 
 
 def matches_pattern(pattern: str | None, name: str) -> bool:
-    """Return whether the pattern of a SHOW statement matches: `*` is any text, `|` separates alternatives.
+    """Return whether the pattern of a SHOW statement matches, in any capitals.
+
+    `|` separates regular expressions, in which `*` is any text. As in Spark, one that is invalid matches
+    nothing (rule: the `regex_pattern` of SHOW statements).
 
     >>> matches_pattern("a*|b", "abc"), matches_pattern("a*|b", "bc"), matches_pattern(None, "x")
     (True, False, True)
+    >>> matches_pattern("[ab].", "B1"), matches_pattern("[|x", "x")
+    (True, True)
     """
     if pattern is None:
         return True
-    return any(_compiled(part.strip()).fullmatch(name) for part in pattern.split("|"))
+    return any(re.fullmatch(each, name, re.IGNORECASE) for each in regular_expressions(pattern))
 
 
 @lru_cache(maxsize=64)
-def _compiled(part: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, part.split("*"))), re.IGNORECASE)
+def regular_expressions(pattern: str) -> tuple[str, ...]:
+    """Return the regular expressions of a SHOW statement's pattern, without invalid ones.
+
+    >>> regular_expressions(" a*|b.|[")
+    ('a.*', 'b.')
+    """
+    found = []
+    for part in pattern.strip().split("|"):
+        expression = part.replace("*", ".*")
+        with suppress(re.error):
+            re.compile(expression)
+            found.append(expression)
+    return tuple(found)

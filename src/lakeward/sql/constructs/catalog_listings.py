@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.quoting import quote_name, quote_string
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.keys import stored_keys
-from lakeward.sql.session_context import current_context
+from lakeward.sql.session_context import current_context, regular_expressions
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
@@ -74,9 +74,8 @@ class ListCatalog(Command):
 
 
 def _regex(pattern: str) -> str:
-    """Return the literal of the regular expression of a pattern, whose `*` is any text."""
-    parts = (part.strip().replace("*", ".*") for part in pattern.split("|"))
-    return quote_string(f"(?i)^(?:{'|'.join(parts)})$")
+    """Return the literal of the regular expression of a pattern; without a valid part it matches nothing."""
+    return quote_string(f"(?i)^(?:{'|'.join(regular_expressions(pattern)) or '(?!)'})$")
 
 
 @dataclass(frozen=True)
