@@ -54,6 +54,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         all.injectResolutionRule(new StreamingMetadata());
         all.injectResolutionRule(new ListedSnapshot.OfTables());
+        all.injectResolutionRule(new TableQualifiers());
         all.injectResolutionRule(new VersionedNames());
         all.injectResolutionRule(new ViewTargets());
         all.injectResolutionRule(new FunctionColumns());

@@ -52,6 +52,7 @@ SOURCES = (
     "DeltaOperation",
     "RowCounts",
     "SqlCommand",
+    "TableQualifiers",
     "VersionedNames",
     "PositionalParameters",
     "SqlParser",
