@@ -185,6 +185,48 @@ def spelled(name: str, spelling: str) -> tuple[str, Mapping[str, Any]]:
     return f"IDENTIFIER({text})", {key: value for key, value in values.items() if f":{key}" in text}
 
 
+FUNCTION_STATEMENTS = [
+    "DROP FUNCTION {}",
+    "DROP FUNCTION IF EXISTS {}",
+    "REFRESH FUNCTION {}",
+    "DESCRIBE FUNCTION {}",
+]
+
+
+@pytest.mark.parametrize("name", [f"{SCHEMA}.f", f"{SCHEMA}.missing", "missing", "missing_catalog.a.b"])
+@pytest.mark.parametrize("statement", FUNCTION_STATEMENTS)
+def test_a_function_is_named(session: SparkSession, statement: str, name: str) -> None:
+    expected = outcome_of_function(session, statement, name)
+    for spelling in SPELLINGS:
+        clause, values = spelled(name, spelling)
+        session.sql(f"DECLARE OR REPLACE VARIABLE identifier_clause_whole STRING DEFAULT '{name}'")
+        assert outcome_of_function(session, statement, clause, values) == expected, spelling
+    if "missing" in name and "DESCRIBE" not in statement and expected is not True:
+        unknown = "NO_SUCH_CATALOG_EXCEPTION" if name.startswith("missing_") else "ROUTINE_NOT_FOUND"
+        assert expected == unknown
+
+
+def outcome_of_function(
+    session: SparkSession, statement: str, name: str, values: Mapping[str, Any] | None = None
+) -> str | bool | None:
+    """Return the condition of the error; True for success."""
+    session.sql(f"CREATE OR REPLACE FUNCTION {SCHEMA}.f(x INT) RETURNS INT RETURN x + 1")
+    try:
+        session.sql(statement.format(name), args=dict(values or {})).collect()
+    except PySparkException as error:
+        return error.getCondition()
+    return True
+
+
+def test_a_schema_with_a_function_is_not_empty(session: SparkSession) -> None:
+    session.sql("CREATE SCHEMA main.identifier_functions")
+    session.sql("CREATE FUNCTION main.identifier_functions.f() RETURNS INT RETURN 1")
+    with pytest.raises(PySparkException, match="schema `identifier_functions` because") as raised:
+        session.sql("DROP SCHEMA main.identifier_functions")
+    assert raised.value.getCondition() == "SCHEMA_NOT_EMPTY"
+    session.sql("DROP SCHEMA main.identifier_functions CASCADE")
+
+
 def test_a_script_inserts_into_the_table_of_its_variables(session: SparkSession) -> None:
     create_table(session)
     session.sql("DECLARE OR REPLACE VARIABLE suffix STRING DEFAULT 't'")

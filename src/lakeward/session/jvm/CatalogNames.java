@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.DropFunction;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RefreshFunction;
 import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
@@ -52,7 +53,8 @@ public class CatalogNames extends SessionRule {
 
     private static boolean needsCatalog(LogicalPlan statement) {
         if (statement instanceof DropFunction) return !((DropFunction) statement).ifExists();
-        return statement instanceof V2CreateTablePlan || statement instanceof CreateView || isFunction(statement);
+        return statement instanceof V2CreateTablePlan || statement instanceof CreateView || statement instanceof RefreshFunction
+            || isFunction(statement);
     }
 
     private static boolean isFunction(LogicalPlan statement) {

@@ -48,6 +48,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new InputFileName());
         // Again, for names that an IDENTIFIER clause computes: the hint rules see the clause instead of the name.
         all.injectResolutionRule(new CatalogNames());
+        all.injectResolutionRule(new SqlNames());
         NarrowedArguments.register(all);
         all.injectResolutionRule(new CollatedColumns());
         all.injectResolutionRule(new ShownGeometries());

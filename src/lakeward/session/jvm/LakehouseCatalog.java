@@ -359,7 +359,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     public boolean dropNamespace(String[] namespace, boolean cascade) throws NoSuchNamespaceException, org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException {
         InformationSchema.requireOther(catalog, namespace, NOT_OWNER);
         String database = in(namespace)[0];
-        if (!cascade && namespaceExists(namespace) && !(folder.tables(database).isEmpty() && folder.objects(database, "view").isEmpty())) {
+        boolean isEmpty = folder.tables(database).isEmpty() && folder.objects(database, "view").isEmpty() && folder.objects(database, "function").isEmpty();
+        if (!cascade && !isEmpty && namespaceExists(namespace)) {
             throw new org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException(namespace);
         }
         return super.dropNamespace(in(namespace), cascade);
