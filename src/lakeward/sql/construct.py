@@ -124,8 +124,8 @@ class Construct:
     Attributes:
         name: Shown in docs/sql.md and by `lakeward check`; unique.
         area: The heading of docs/sql.md.
-        verdict: How it runs.
         example: One statement that has it.
+        verdict: How it runs; most statements are commands of this package.
         note: What users should know, in one line.
         starts: The words that a whole statement can begin with, for `statement`.
         statement: Parses a whole statement; raises Unmatched if it is a different one.
@@ -137,8 +137,8 @@ class Construct:
 
     name: str
     area: str
-    verdict: Verdict
     example: str
+    verdict: Verdict = "emulated"
     note: str = ""
     starts: tuple[str, ...] = ()
     statement: Callable[[TokenCursor], RewriteResult] | None = None
@@ -149,7 +149,7 @@ class Construct:
 
 def supported(name: str, area: str, example: str, note: str = "") -> Construct:
     """Declare what Spark runs itself; the statement reaches Spark unchanged."""
-    return Construct(name, area, "supported", example, note)
+    return Construct(name, area, example, "supported", note)
 
 
 def unsupported(name: str, area: str, *, example: str, starts: str, reason: str) -> Construct:
@@ -168,7 +168,7 @@ def unsupported(name: str, area: str, *, example: str, starts: str, reason: str)
         cursor.need(first, *others)
         return Refusal("UNSUPPORTED_SQL", f"{name} is not supported here: {reason}", "0A000")
 
-    return Construct(name, area, "unsupported", example, reason, (first,), statement)
+    return Construct(name, area, example, "unsupported", reason, (first,), statement)
 
 
 # SQL functions that Spark lacks come from the JVM in the form of commands, with this prefix.

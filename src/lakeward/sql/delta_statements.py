@@ -130,7 +130,6 @@ CONSTRUCTS = (
     Construct(
         name="IDENTIFIER(…) in statements of Delta",
         area="Tables",
-        verdict="emulated",
         example="OPTIMIZE IDENTIFIER('t')",
         note="the name is computed first: OPTIMIZE, VACUUM, REORG, RESTORE, DESCRIBE HISTORY and DETAIL, "
         "constraints and clustering by ALTER TABLE",

@@ -252,7 +252,6 @@ CONSTRUCTS = (
     Construct(
         name="USE CATALOG",
         area=_AREA,
-        verdict="emulated",
         example="USE CATALOG main",
         starts=("USE",),
         statement=_use_catalog,
@@ -260,7 +259,6 @@ CONSTRUCTS = (
     Construct(
         name="USE SCHEMA with a catalog",
         area=_AREA,
-        verdict="emulated",
         example="USE SCHEMA main.default",
         note="sets the catalog, too, as `USE main.default` does",
         starts=("USE",),
@@ -270,7 +268,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW CATALOGS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW CATALOGS LIKE 'ma*'",
         note="the lakehouse's catalogs, including those that other processes created",
         starts=("SHOW",),
@@ -280,7 +277,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE CATALOG",
         area=_AREA,
-        verdict="emulated",
         example="CREATE CATALOG IF NOT EXISTS dev COMMENT 'for developers'",
         note="MANAGED LOCATION is accepted and ignored: tables are stored in the state folder",
         starts=("CREATE",),
@@ -289,7 +285,6 @@ CONSTRUCTS = (
     Construct(
         name="DROP CATALOG",
         area=_AREA,
-        verdict="emulated",
         example="DROP CATALOG IF EXISTS dev CASCADE",
         starts=("DROP",),
         statement=_drop_catalog,
@@ -297,7 +292,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE CATALOG",
         area=_AREA,
-        verdict="emulated",
         example="DESCRIBE CATALOG main",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_catalog,

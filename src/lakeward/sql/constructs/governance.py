@@ -351,7 +351,6 @@ CONSTRUCTS = (
     Construct(
         name="SET TAGS, UNSET TAGS, OWNER TO",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t SET TAGS ('pii' = 'yes')",
         note="on catalogs, schemas, tables, columns, views and volumes",
         starts=("ALTER",),
@@ -360,7 +359,6 @@ CONSTRUCTS = (
     Construct(
         name="SET TAG ON",
         area=_AREA,
-        verdict="emulated",
         example="SET TAG ON TABLE t pii = yes",
         starts=("SET", "UNSET"),
         statement=_tag_on,
@@ -368,7 +366,6 @@ CONSTRUCTS = (
     Construct(
         name="GRANT",
         area=_AREA,
-        verdict="emulated",
         example="GRANT SELECT ON TABLE t TO `data team`",
         note="stored and shown, never enforced: anyone who can read the folder can read the tables; also on "
         "METASTORE, ANY FILE and the current CATALOG",
@@ -378,7 +375,6 @@ CONSTRUCTS = (
     Construct(
         name="REVOKE",
         area=_AREA,
-        verdict="emulated",
         example="REVOKE SELECT ON TABLE t FROM `data team`",
         starts=("REVOKE",),
         statement=_grant,
@@ -386,7 +382,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW GRANTS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW GRANTS ON TABLE t",
         starts=("SHOW",),
         statement=_show_grants,
@@ -394,7 +389,6 @@ CONSTRUCTS = (
     Construct(
         name="COMMENT ON CATALOG, VOLUME",
         area=_AREA,
-        verdict="emulated",
         example="COMMENT ON CATALOG main IS 'all'",
         starts=("COMMENT",),
         statement=_comment_on,

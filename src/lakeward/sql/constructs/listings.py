@@ -106,7 +106,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW SCHEMAS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW SCHEMAS IN main",
         note="the column is `databaseName`",
         starts=("SHOW",),
@@ -116,7 +115,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW TABLES",
         area=_AREA,
-        verdict="emulated",
         example="SHOW TABLES IN main.default",
         note="the first column is `database`; temporary views are listed, too",
         starts=("SHOW",),
@@ -126,7 +124,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW TABLE EXTENDED",
         area=_AREA,
-        verdict="emulated",
         example="SHOW TABLE EXTENDED IN main.default LIKE '*'",
         note="the first column is `database`",
         starts=("SHOW",),
@@ -136,7 +133,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW VIEWS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW VIEWS IN main.default",
         note="temporary views are listed, too",
         starts=("SHOW",),
@@ -146,7 +142,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW SHARES, EXTERNAL LOCATIONS, CREDENTIALS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW EXTERNAL LOCATIONS",
         note="also STORAGE and SERVICE CREDENTIALS; no rows: a local lakehouse has no such objects",
         starts=("SHOW",),

@@ -168,7 +168,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE MATERIALIZED VIEW",
         area=_AREA,
-        verdict="emulated",
         example="CREATE OR REPLACE MATERIALIZED VIEW m SCHEDULE EVERY 1 HOUR AS SELECT count(*) AS n FROM t",
         note="a pipeline of its own, which runs before the statement ends; all clauses of pipeline files",
         starts=("CREATE",),
@@ -179,7 +178,6 @@ CONSTRUCTS = (
     Construct(
         name="EXPLAIN CREATE MATERIALIZED VIEW",
         area=_AREA,
-        verdict="emulated",
         example="EXPLAIN CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t",
         note="the techniques of an incremental refresh, or each reason against one",
         starts=("EXPLAIN",),
@@ -190,7 +188,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE STREAMING TABLE",
         area=_AREA,
-        verdict="emulated",
         example="CREATE OR REFRESH STREAMING TABLE s AS SELECT * FROM STREAM t",
         note="processes what is new since its last refresh; read_files, tables and FLOW AUTO CDC as sources",
         starts=("CREATE",),
@@ -201,7 +198,6 @@ CONSTRUCTS = (
     Construct(
         name="REFRESH MATERIALIZED VIEW, REFRESH STREAMING TABLE",
         area=_AREA,
-        verdict="emulated",
         example="REFRESH MATERIALIZED VIEW m FULL",
         note="with FULL, SYNC and ASYNC; an ASYNC refresh, too, ends before the statement",
         starts=("REFRESH",),
@@ -212,7 +208,6 @@ CONSTRUCTS = (
     Construct(
         name="DROP MATERIALIZED VIEW",
         area=_AREA,
-        verdict="emulated",
         example="DROP MATERIALIZED VIEW IF EXISTS m",
         note="a streaming table is dropped by DROP TABLE",
         starts=("DROP",),
@@ -223,7 +218,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER MATERIALIZED VIEW, ALTER STREAMING TABLE: SCHEDULE, TRIGGER ON UPDATE",
         area=_AREA,
-        verdict="emulated",
         example="ALTER MATERIALIZED VIEW m ALTER SCHEDULE CRON '0 0 * * * ?'",
         note="kept and shown by DESCRIBE EXTENDED; here only statements start a refresh",
         starts=("ALTER",),

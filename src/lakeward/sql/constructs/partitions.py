@@ -119,7 +119,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW PARTITIONS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW PARTITIONS t",
         note="of tables in other formats than Delta's, by listing folders",
         starts=("SHOW",),
@@ -129,7 +128,6 @@ CONSTRUCTS = (
     Construct(
         name="MSCK REPAIR TABLE, SYNC METADATA",
         area=_AREA,
-        verdict="emulated",
         example="MSCK REPAIR TABLE t SYNC METADATA",
         note="has no effect: partitions are found by listing",
         starts=("MSCK", "REPAIR"),
@@ -139,7 +137,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER TABLE … RECOVER PARTITIONS",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t RECOVER PARTITIONS",
         note="has no effect: partitions are found by listing",
         starts=("ALTER",),

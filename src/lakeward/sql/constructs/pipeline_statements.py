@@ -64,7 +64,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE LIVE TABLE, LIVE VIEW",
         area=_AREA,
-        verdict="emulated",
         example="CREATE OR REFRESH STREAMING LIVE TABLE s AS SELECT * FROM STREAM t",
         note=_NOTE,
         starts=("CREATE",),
@@ -74,7 +73,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE PRIVATE STREAMING TABLE, MATERIALIZED VIEW",
         area=_AREA,
-        verdict="emulated",
         example="CREATE PRIVATE MATERIALIZED VIEW m AS SELECT 1 AS id",
         note=_NOTE,
         starts=("CREATE",),
@@ -84,7 +82,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE FLOW, APPLY CHANGES",
         area=_AREA,
-        verdict="emulated",
         example="CREATE FLOW f AS AUTO CDC INTO t FROM STREAM u KEYS (id) SEQUENCE BY id",
         note=_NOTE,
         starts=("CREATE", "APPLY"),

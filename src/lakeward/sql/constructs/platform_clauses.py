@@ -178,7 +178,6 @@ CONSTRUCTS = (
     Construct(
         name="PREDICTIVE OPTIMIZATION",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t DISABLE PREDICTIVE OPTIMIZATION",
         note="of catalogs, schemas and tables; stored, without effect",
         starts=("ALTER",),
@@ -187,7 +186,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER CATALOG, SCHEMA: SET MANAGED LOCATION, RETAIN DROPPED, DEFAULT COLLATION",
         area=_AREA,
-        verdict="emulated",
         example="ALTER SCHEMA main.s RETAIN DROPPED TO 1 DAY",
         note="RETAIN DROPPED is the time for which UNDROP finds tables; MANAGED LOCATION has no effect",
         starts=("ALTER",),
@@ -196,7 +194,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE CATALOG, SCHEMA … RETAIN DROPPED",
         area=_AREA,
-        verdict="emulated",
         example="CREATE SCHEMA main.s RETAIN DROPPED FOR 14 DAYS",
         note="how long UNDROP finds the tables that are dropped",
         starts=("CREATE",),
@@ -205,7 +202,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER TABLE … SET EXTERNAL, SET MANAGED, UNSET MANAGED",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t SET MANAGED",
         note="no effect: the files stay where they are",
         starts=("ALTER",),
@@ -222,7 +218,6 @@ CONSTRUCTS = (
     Construct(
         name="CACHE SELECT",
         area=_AREA,
-        verdict="emulated",
         example="CACHE SELECT id FROM t WHERE id > 1",
         note="no effect: files are on this machine's disk already",
         starts=("CACHE",),
@@ -240,7 +235,6 @@ CONSTRUCTS = (
     Construct(
         name="REORG … APPLY (CHECKPOINT), APPLY (SET …), without TABLE",
         area=_AREA,
-        verdict="emulated",
         example="REORG TABLE t APPLY (CHECKPOINT)",
         note="Delta's for PURGE; the others have no effect",
         starts=("REORG",),

@@ -265,7 +265,6 @@ _TEST = "tests/sql/test_procedures.py"
 CALL = Construct(
     name="CALL",
     area=_AREA,
-    verdict="emulated",
     example="CALL main.default.p(x => 1, y => result)",
     note="runs as a script; a procedure with parameters OUT or INOUT cannot call itself",
     starts=("CALL",),
@@ -277,7 +276,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE PROCEDURE",
         area=_AREA,
-        verdict="emulated",
         example="CREATE OR REPLACE PROCEDURE p(IN x INT, OUT y INT) LANGUAGE SQL AS BEGIN SET y = x + 1; END",
         note="stored with the schema; SQL SECURITY has no effect",
         starts=("CREATE",),
@@ -288,7 +286,6 @@ CONSTRUCTS = (
     Construct(
         name="DROP PROCEDURE",
         area=_AREA,
-        verdict="emulated",
         example="DROP PROCEDURE IF EXISTS main.default.p",
         starts=("DROP",),
         statement=_drop_procedure,
@@ -297,7 +294,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE PROCEDURE",
         area=_AREA,
-        verdict="emulated",
         example="DESCRIBE PROCEDURE EXTENDED main.default.p",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_procedure,
@@ -307,7 +303,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW PROCEDURES",
         area=_AREA,
-        verdict="emulated",
         example="SHOW PROCEDURES IN main.default",
         starts=("SHOW",),
         statement=_show_procedures,

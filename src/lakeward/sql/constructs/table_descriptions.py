@@ -136,7 +136,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE EXTENDED",
         area=_AREA,
-        verdict="emulated",
         example="DESCRIBE EXTENDED t",
         note="also keys; query, refresh and schedule of standalone materialized views and streaming tables",
         starts=("DESCRIBE", "DESC"),
@@ -147,7 +146,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW TBLPROPERTIES",
         area=_AREA,
-        verdict="emulated",
         example="SHOW TBLPROPERTIES t",
         note="Spark's result without the properties of the runtime",
         starts=("SHOW",),
@@ -158,7 +156,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE DETAIL",
         area=_AREA,
-        verdict="emulated",
         example="DESCRIBE DETAIL t",
         note="Delta's result with the user's name of the table",
         starts=("DESCRIBE", "DESC"),

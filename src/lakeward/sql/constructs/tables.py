@@ -191,7 +191,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER TABLE … CLUSTER BY AUTO",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t CLUSTER BY AUTO",
         note="has no effect",
         starts=("ALTER",),
@@ -209,7 +208,6 @@ CONSTRUCTS = (
     Construct(
         name="ANALYZE TABLE",
         area=_AREA,
-        verdict="emulated",
         example="ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS",
         note="COMPUTE DELTA STATISTICS records those of all files; else no effect: Delta maintains its own",
         starts=("ANALYZE",),
@@ -219,7 +217,6 @@ CONSTRUCTS = (
     Construct(
         name="ANALYZE TABLES",
         area=_AREA,
-        verdict="emulated",
         example="ANALYZE TABLES IN main.default COMPUTE STATISTICS",
         note="no effect: Delta maintains its own statistics",
         starts=("ANALYZE",),
@@ -229,7 +226,6 @@ CONSTRUCTS = (
     Construct(
         name="VACUUM",
         area=_AREA,
-        verdict="emulated",
         example="VACUUM t RETAIN 240 HOURS",
         note="Delta's VACUUM; also removes expired load history of COPY INTO",
         starts=("VACUUM",),

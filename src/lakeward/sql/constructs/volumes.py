@@ -252,7 +252,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE VOLUME",
         area=_AREA,
-        verdict="emulated",
         example="CREATE VOLUME IF NOT EXISTS main.default.landing COMMENT 'files'",
         note="the LOCATION of an EXTERNAL volume is a folder of this machine, or storage that is mounted",
         starts=("CREATE",),
@@ -261,7 +260,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER VOLUME … RENAME TO",
         area=_AREA,
-        verdict="emulated",
         example="ALTER VOLUME main.default.landing RENAME TO archive",
         note="within its schema",
         starts=("ALTER",),
@@ -270,7 +268,6 @@ CONSTRUCTS = (
     Construct(
         name="DROP VOLUME",
         area=_AREA,
-        verdict="emulated",
         example="DROP VOLUME IF EXISTS main.default.landing",
         starts=("DROP",),
         statement=_drop_volume,
@@ -278,7 +275,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE VOLUME",
         area=_AREA,
-        verdict="emulated",
         example="DESCRIBE VOLUME main.default.landing",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_volume,
@@ -287,7 +283,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW VOLUMES",
         area=_AREA,
-        verdict="emulated",
         example="SHOW VOLUMES IN main.default",
         starts=("SHOW",),
         statement=_show_volumes,
@@ -295,7 +290,6 @@ CONSTRUCTS = (
     Construct(
         name="LIST",
         area=_AREA,
-        verdict="emulated",
         example="LIST '/Volumes/main/default/landing' LIMIT 10",
         starts=("LIST",),
         statement=_list_files,
