@@ -76,7 +76,6 @@ CONSTRUCTS = (
     Construct(
         name="BLOOMFILTER INDEX",
         area="Tables",
-        verdict="emulated",
         example="CREATE BLOOMFILTER INDEX ON TABLE t FOR COLUMNS (id OPTIONS (fpp = 0.1))",
         note="no index is built: it would change no result",
         starts=("CREATE", "DROP"),

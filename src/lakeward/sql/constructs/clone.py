@@ -268,7 +268,6 @@ CONSTRUCTS = (
     Construct(
         name="DEEP CLONE",
         area=_AREA,
-        verdict="emulated",
         example="CREATE OR REPLACE TABLE u DEEP CLONE t",
         note="a full copy in one commit: columns, comments, layout and properties; not the history; also of "
         "Parquet tables and folders",
@@ -278,7 +277,6 @@ CONSTRUCTS = (
     Construct(
         name="SHALLOW CLONE: CREATE OR REPLACE, LOCATION, as of an expression",
         area=_AREA,
-        verdict="emulated",
         example="CREATE OR REPLACE TABLE u SHALLOW CLONE t",
         note="a full copy if the target exists: Delta cannot replace an existing table with a shallow clone",
         starts=("CREATE", "REPLACE"),

@@ -95,7 +95,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER COLUMN … TYPE STRING COLLATE",
         area="Tables",
-        verdict="emulated",
         example="ALTER TABLE t ALTER COLUMN name TYPE STRING COLLATE UTF8_LCASE",
         note="changes the schema in one commit; files are not rewritten",
         starts=("ALTER",),

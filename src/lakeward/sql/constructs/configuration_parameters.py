@@ -78,7 +78,6 @@ CONSTRUCTS = (
     Construct(
         name="SET, RESET of a parameter",
         area="Settings of the platform",
-        verdict="emulated",
         example="SET ansi_mode = false",
         note=f"{', '.join(map(str.upper, SQL_PARAMETERS))}: in SQL tasks, `lakeward sql` and statements of a "
         "warehouse; other parameters are kept without an effect",

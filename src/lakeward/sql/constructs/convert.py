@@ -48,7 +48,6 @@ CONSTRUCTS = (
     Construct(
         name="CONVERT TO DELTA of a table",
         area="Tables",
-        verdict="emulated",
         example="CONVERT TO DELTA main.default.t",
         note="Delta's statement, for Parquet tables of every catalog",
         starts=("CONVERT",),

@@ -172,7 +172,6 @@ CONSTRUCTS = (
     Construct(
         name="COPY INTO",
         area=_AREA,
-        verdict="emulated",
         example="COPY INTO t FROM '/Volumes/main/default/landing' FILEFORMAT = JSON",
         note="loads each file once per table; the load history is in the table's log folder",
         starts=("COPY",),
@@ -182,7 +181,6 @@ CONSTRUCTS = (
     Construct(
         name="read_files",
         area=_AREA,
-        verdict="emulated",
         example="SELECT * FROM read_files('/Volumes/main/default/landing', format => 'csv', header => true)",
         note="Auto Loader's readers on the current files; with `_metadata`, also in views",
         test="tests/autoloader/test_table_functions.py",
@@ -190,7 +188,6 @@ CONSTRUCTS = (
     Construct(
         name="STREAM read_files, cloud_files",
         area=_AREA,
-        verdict="emulated",
         example="SELECT * FROM STREAM read_files('/Volumes/main/default/landing', format => 'json')",
         note="an Auto Loader stream; cloud_files('path', 'format', map(…)) is the older form",
         test="tests/autoloader/test_table_functions.py",

@@ -50,7 +50,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE TABLE … LIKE … COPY LOCATION",
         area="Tables",
-        verdict="emulated",
         example="CREATE TABLE main.sales.t LIKE hive_metastore.sales.t COPY LOCATION",
         starts=("CREATE",),
         statement=_create_table,

@@ -102,7 +102,6 @@ CONSTRUCTS = (
     Construct(
         name="PRIMARY KEY, FOREIGN KEY, UNIQUE, MASK, ROW FILTER in CREATE TABLE",
         area="Tables",
-        verdict="emulated",
         example="CREATE TABLE t (id INT PRIMARY KEY, ssn STRING MASK hidden) WITH ROW FILTER mine ON (id)",
         note="keys are stored for the information schema; a refused policy drops the new table again; "
         "CHECK is a syntax error, as on the platform",

@@ -236,7 +236,6 @@ CONSTRUCTS = (
     Construct(
         name="UNDROP",
         area=_AREA,
-        verdict="emulated",
         example="UNDROP TABLE main.default.t",
         note="managed tables for 7 days, or RETAIN DROPPED of the schema or catalog; those of a "
         "dropped schema are gone",
@@ -247,7 +246,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW TABLES DROPPED",
         area=_AREA,
-        verdict="emulated",
         example="SHOW TABLES DROPPED IN main.default LIMIT 10",
         starts=("SHOW",),
         statement=_show_tables_dropped,

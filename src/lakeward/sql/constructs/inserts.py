@@ -172,7 +172,6 @@ CONSTRUCTS = (
     Construct(
         name="INSERT … REPLACE USING, REPLACE ON",
         area=_AREA,
-        verdict="emulated",
         example="INSERT INTO t AS t REPLACE ON t.id = s.id (SELECT 1 AS id) AS s",
         note="one MERGE: deletes the rows that match a row of the query, inserts all rows of the query",
         starts=("INSERT",),

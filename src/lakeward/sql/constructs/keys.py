@@ -350,7 +350,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER TABLE … ADD PRIMARY KEY, FOREIGN KEY, UNIQUE",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t ADD CONSTRAINT pk PRIMARY KEY (id)",
         note="stored for the information schema; not enforced, as on the platform",
         starts=("ALTER",),
@@ -360,7 +359,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER TABLE … DROP CONSTRAINT",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t DROP CONSTRAINT pk",
         note="a key, or else a constraint of Delta's",
         starts=("ALTER",),

@@ -87,7 +87,6 @@ CONSTRUCTS = (
     Construct(
         name="DELETE, UPDATE with subqueries",
         area=_AREA,
-        verdict="emulated",
         example="DELETE FROM t WHERE id IN (SELECT id FROM u)",
         note="IN, EXISTS and scalar subqueries, also of DeltaTable; DESCRIBE HISTORY shows a MERGE",
         test="tests/sql/test_subquery_conditions.py",

@@ -117,7 +117,6 @@ CONSTRUCTS = (
     Construct(
         name="ALTER COLUMN … SET NOT NULL",
         area="Tables",
-        verdict="emulated",
         example="ALTER TABLE t ALTER COLUMN id SET NOT NULL",
         note="checks all rows, then changes the schema in one commit",
         starts=("ALTER",),

@@ -286,7 +286,6 @@ CONSTRUCTS = (
     Construct(
         name="SET ROW FILTER, DROP ROW FILTER",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t SET ROW FILTER main.default.in_my_region ON (region)",
         note=(
             "applies to every read by name through lakeward, in SQL, DataFrames, views and streams; writes "
@@ -299,7 +298,6 @@ CONSTRUCTS = (
     Construct(
         name="SET MASK, DROP MASK",
         area=_AREA,
-        verdict="emulated",
         example="ALTER TABLE t ALTER COLUMN ssn SET MASK main.default.hidden USING COLUMNS (region)",
         note="as row filters; the mask's value is cast to the column's type",
         starts=("ALTER",),

@@ -75,7 +75,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW USERS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW USERS LIKE '*@example.com'",
         note="the users of the target's workspace",
         starts=("SHOW",),
@@ -84,7 +83,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW GROUPS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW GROUPS WITH USER `ada@example.com`",
         note="the groups of the target's workspace, and those of `spark.lakeward.groups` or LAKEWARD_GROUPS",
         starts=("SHOW",),

@@ -245,7 +245,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE FUNCTION … LANGUAGE PYTHON",
         area=_AREA,
-        verdict="emulated",
         example="CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x $$",
         note="scalar functions, with HANDLER and PARAMETER STYLE PANDAS too; ENVIRONMENT installs nothing",
         starts=("CREATE",),

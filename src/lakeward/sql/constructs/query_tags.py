@@ -66,7 +66,6 @@ CONSTRUCTS = (
     Construct(
         name="SET QUERY_TAGS",
         area="Settings of the platform",
-        verdict="emulated",
         example="SET QUERY_TAGS['team'] = 'marketing', QUERY_TAGS['cost_center'] = UNSET",
         note="the session keeps them; there is no query history",
         starts=("SET",),

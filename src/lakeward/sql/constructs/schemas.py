@@ -105,7 +105,6 @@ CONSTRUCTS = (
     Construct(
         name="DROP SCHEMA",
         area=_AREA,
-        verdict="emulated",
         example="DROP SCHEMA main.s CASCADE",
         note="with its volumes; the files of external volumes stay",
         starts=("DROP",),
@@ -115,7 +114,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE SCHEMA",
         area=_AREA,
-        verdict="emulated",
         example="DESCRIBE SCHEMA EXTENDED main.s",
         note="Spark's rows under the platform's column names",
         starts=("DESCRIBE", "DESC"),

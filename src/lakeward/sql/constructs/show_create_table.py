@@ -162,7 +162,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW CREATE TABLE",
         area="Tables",
-        verdict="emulated",
         example="SHOW CREATE TABLE t",
         note="of Delta tables and of views; the statement creates an equal table",
         starts=("SHOW",),

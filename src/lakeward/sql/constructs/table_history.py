@@ -50,7 +50,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE HISTORY in queries",
         area="Tables",
-        verdict="emulated",
         example="SELECT max(version) FROM (DESCRIBE HISTORY t)",
         note="also with LIMIT, in common table expressions, views and joins",
         edits=_history_relations,

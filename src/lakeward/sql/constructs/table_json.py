@@ -121,7 +121,6 @@ CONSTRUCTS = (
     Construct(
         name="DESCRIBE TABLE EXTENDED … AS JSON",
         area=_AREA,
-        verdict="emulated",
         example="DESCRIBE TABLE EXTENDED t AS JSON",
         starts=("DESCRIBE", "DESC"),
         statement=_describe,

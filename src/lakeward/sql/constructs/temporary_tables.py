@@ -154,7 +154,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE TEMPORARY TABLE",
         area="Tables",
-        verdict="emulated",
         example="CREATE OR REPLACE TEMPORARY TABLE t AS SELECT 1 AS id",
         note=(
             "visible in the session only, hides a permanent table of the same name; removed with the session "
@@ -168,7 +167,6 @@ CONSTRUCTS = (
     Construct(
         name="DROP TEMPORARY TABLE",
         area="Tables",
-        verdict="emulated",
         example="DROP TEMPORARY TABLE IF EXISTS t",
         note="a table of the same name in a schema stays",
         starts=("DROP",),

@@ -76,7 +76,6 @@ CONSTRUCTS = (
     Construct(
         name="CREATE TEMPORARY VIEW … USING",
         area="Tables",
-        verdict="emulated",
         example="CREATE TEMPORARY VIEW v (id INT) USING csv OPTIONS (path '/x', rescuedDataColumn '_r')",
         note="`rescuedDataColumn` and `badRecordsPath` work as in `spark.read`; others are Spark's",
         starts=("CREATE",),

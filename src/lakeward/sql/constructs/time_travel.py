@@ -87,7 +87,6 @@ CONSTRUCTS = (
     Construct(
         name="RESTORE",
         area="Tables",
-        verdict="emulated",
         example="RESTORE TABLE t TO TIMESTAMP AS OF current_timestamp() - INTERVAL 1 DAY",
         note="Delta's RESTORE; the timestamp can be an expression",
         starts=("RESTORE",),

@@ -144,7 +144,6 @@ CONSTRUCTS = (
     Construct(
         name="BEGIN ATOMIC … END",
         area=_AREA,
-        verdict="emulated",
         example="BEGIN ATOMIC INSERT INTO t VALUES (1); DELETE FROM t WHERE id = 2; END",
         note="if a statement fails, RESTORE undoes those before it; other sessions see each statement at "
         "once, and a process that is killed leaves what it wrote",
