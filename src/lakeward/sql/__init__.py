@@ -23,6 +23,7 @@ from lakeward.sql.construct import (
     register_handler,
     wrong_argument_count,
 )
+from lakeward.sql.constructs.catalog_listings import JDBC_FUNCTION_TYPE, JDBC_SPECIFIC_NAME, JDBC_TABLE_TYPE
 from lakeward.sql.constructs.clone import CopyLoadHistory
 from lakeward.sql.constructs.configuration_parameters import SQL_PARAMETERS, WAREHOUSE_SESSION
 from lakeward.sql.constructs.copy_into import CopyInto
@@ -65,6 +66,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONSTRUCTS",
+    "JDBC_FUNCTION_TYPE",
+    "JDBC_SPECIFIC_NAME",
+    "JDBC_TABLE_TYPE",
     "LABELS",
     "MISSING_FUNCTIONS",
     "NAME_FILE",

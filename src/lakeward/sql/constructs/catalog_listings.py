@@ -26,9 +26,19 @@ if TYPE_CHECKING:
 _AREA = "Catalogs and schemas"
 # java.sql.DatabaseMetaData.importedKeyNoAction and importedKeyNotDeferrable
 _NO_ACTION, _NOT_DEFERRABLE = 3, 7
+# The columns that every interface of drivers has.
+JDBC_TABLE_TYPE = "IF(table_type LIKE '%VIEW', 'VIEW', 'TABLE')"
+# java.sql.DatabaseMetaData.functionReturnsTable and functionNoTable
+JDBC_FUNCTION_TYPE = "IF(data_type = 'TABLE', 2, 1)"
+JDBC_SPECIFIC_NAME = "concat_ws('.', routine_catalog, routine_schema, routine_name)"
+_EXPRESSIONS = {
+    "table_type": JDBC_TABLE_TYPE,
+    "function_type": JDBC_FUNCTION_TYPE,
+    "specific_name": JDBC_SPECIFIC_NAME,
+}
 _TABLES = """
 SELECT table_schema AS namespace, table_name AS tableName, false AS isTemporary, '' AS information,
-       table_catalog AS catalogName, IF(table_type LIKE '%VIEW', 'VIEW', 'TABLE') AS tableType,
+       table_catalog AS catalogName, {table_type} AS tableType,
        comment AS remarks
 FROM system.information_schema.tables WHERE {} ORDER BY 5, 1, 2
 """
@@ -43,10 +53,30 @@ FROM system.information_schema.columns WHERE {} ORDER BY 2, 3, 4, 11
 """
 _FUNCTIONS = """
 SELECT routine_name AS functionName, routine_schema AS namespace, routine_catalog AS catalogName,
-       comment AS remarks, CAST(IF(data_type = 'TABLE', 2, 1) AS SMALLINT) AS functionType,
-       concat_ws('.', routine_catalog, routine_schema, routine_name) AS specificName
+       comment AS remarks, CAST({function_type} AS SMALLINT) AS functionType,
+       {specific_name} AS specificName
 FROM system.information_schema.routines WHERE {} ORDER BY 3, 2, 1
 """
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """A listing: its query, the prefix of the name's columns, and the column of each pattern by its words."""
+
+    query: str
+    prefix: str
+    patterns: Mapping[str, str]
+
+
+_LISTINGS = {
+    "TABLES": _Listing(_TABLES, "table", {"SCHEMA LIKE": "table_schema", "LIKE": "table_name"}),
+    "COLUMNS": _Listing(
+        _COLUMNS,
+        "table",
+        {"SCHEMA LIKE": "table_schema", "TABLE LIKE": "table_name", "LIKE": "column_name"},
+    ),
+    "FUNCTIONS": _Listing(_FUNCTIONS, "routine", {"SCHEMA LIKE": "routine_schema", "LIKE": "routine_name"}),
+}
 
 
 @dataclass(frozen=True)
@@ -54,23 +84,22 @@ class ListCatalog(Command):
     """Lists objects of a catalog, or of all catalogs for None.
 
     Attributes:
-        query: The query, with a place for its condition.
-        prefix: That of the columns with the name of the object.
+        objects: TABLES, COLUMNS or FUNCTIONS.
         catalog: The catalog.
         patterns: The pattern of each column that has one, as SHOW statements write it.
     """
 
-    query: str
-    prefix: str
+    objects: str
     catalog: str | None
     patterns: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, spark: SparkSession) -> DataFrame:
+        listing = _LISTINGS[self.objects]
         conditions = [f"rlike({column}, {_regex(pattern)})" for column, pattern in self.patterns.items()]
         if self.catalog is not None:
             catalog = current_context(spark).require_catalog(self.catalog)
-            conditions.insert(0, f"{self.prefix}_catalog = {quote_string(catalog)}")
-        return spark.sql(self.query.format(" AND ".join(conditions) or "true"))
+            conditions.insert(0, f"{listing.prefix}_catalog = {quote_string(catalog)}")
+        return spark.sql(listing.query.format(" AND ".join(conditions) or "true", **_EXPRESSIONS))
 
 
 def _regex(pattern: str) -> str:
@@ -107,41 +136,21 @@ class ListKeys(Command):
         return Rows(f"{parent_columns}, {own}, {rules_columns}", rows)
 
 
-@dataclass(frozen=True)
-class _Listing:
-    """A listing: its query, the prefix of the name's columns, and the column of each pattern by its words."""
-
-    query: str
-    prefix: str
-    patterns: Mapping[str, str]
-
-
-_LISTINGS = {
-    "TABLES": _Listing(_TABLES, "table", {"SCHEMA LIKE": "table_schema", "LIKE": "table_name"}),
-    "COLUMNS": _Listing(
-        _COLUMNS,
-        "table",
-        {"SCHEMA LIKE": "table_schema", "TABLE LIKE": "table_name", "LIKE": "column_name"},
-    ),
-    "FUNCTIONS": _Listing(_FUNCTIONS, "routine", {"SCHEMA LIKE": "routine_schema", "LIKE": "routine_name"}),
-}
-
-
 def _show_catalog(cursor: TokenCursor) -> ListCatalog:
     """Parse SHOW TABLES, COLUMNS or FUNCTIONS IN CATALOG c or IN ALL CATALOGS, and its patterns."""
     cursor.need("SHOW")
-    listing = _LISTINGS[cursor.one_of(*_LISTINGS)]
+    objects = cursor.one_of(*_LISTINGS)
     cursor.need("IN")
     catalog = None
     if not cursor.words("ALL", "CATALOGS"):
         cursor.need("CATALOG")
         catalog = cursor.part()
     patterns = {}
-    for words, column in listing.patterns.items():
+    for words, column in _LISTINGS[objects].patterns.items():
         if cursor.words(*words.split()):
             patterns[column] = cursor.string()
     cursor.end()
-    return ListCatalog(listing.query, listing.prefix, catalog, patterns)
+    return ListCatalog(objects, catalog, patterns)
 
 
 def _show_keys(cursor: TokenCursor) -> ListKeys:
@@ -160,7 +169,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW TABLES, COLUMNS, FUNCTIONS IN CATALOG",
         area=_AREA,
-        verdict="emulated",
         example="SHOW TABLES IN CATALOG main SCHEMA LIKE 'default' LIKE '*'",
         note="statements of drivers; also IN ALL CATALOGS",
         starts=("SHOW",),
@@ -170,7 +178,6 @@ CONSTRUCTS = (
     Construct(
         name="SHOW KEYS, SHOW FOREIGN KEYS",
         area=_AREA,
-        verdict="emulated",
         example="SHOW KEYS IN CATALOG main IN SCHEMA default IN TABLE t",
         note="statements of drivers",
         starts=("SHOW",),

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from lakeward.quoting import quote_string
 from lakeward.session import BUILT_IN_CATALOGS
-
-_TABLES_ARE = "CASE WHEN table_type LIKE '%VIEW' THEN 'VIEW' ELSE 'TABLE' END"
+from lakeward.sql import JDBC_FUNCTION_TYPE, JDBC_SPECIFIC_NAME, JDBC_TABLE_TYPE
 
 
 class _Type(NamedTuple):
@@ -99,11 +98,11 @@ def tables(request: Any) -> str:
     """Return the statement for GetTables."""
     where = _where(
         *_name_like("table", request.catalogName, request.schemaName, request.tableName),
-        _in(_TABLES_ARE, request.tableTypes),
+        _in(JDBC_TABLE_TYPE, request.tableTypes),
     )
     return (
         f"SELECT table_catalog AS TABLE_CAT, table_schema AS TABLE_SCHEM, table_name AS TABLE_NAME, "
-        f"{_TABLES_ARE} AS TABLE_TYPE, coalesce(comment, '') AS REMARKS, "
+        f"{JDBC_TABLE_TYPE} AS TABLE_TYPE, coalesce(comment, '') AS REMARKS, "
         f"{_nulls('STRING', 'TYPE_CAT', 'TYPE_SCHEM', 'TYPE_NAME')}, "
         f"{_nulls('STRING', 'SELF_REFERENCING_COL_NAME', 'REF_GENERATION')} "
         f"FROM system.information_schema.tables {where} ORDER BY 4, 1, 2, 3"
@@ -163,8 +162,7 @@ def functions(request: Any) -> str:
     return (
         "SELECT routine_catalog AS FUNCTION_CAT, routine_schema AS FUNCTION_SCHEM, "
         "routine_name AS FUNCTION_NAME, coalesce(comment, '') AS REMARKS, "
-        "IF(data_type = 'TABLE', 2, 1) AS FUNCTION_TYPE, "
-        "concat_ws('.', routine_catalog, routine_schema, routine_name) AS SPECIFIC_NAME "
+        f"{JDBC_FUNCTION_TYPE} AS FUNCTION_TYPE, {JDBC_SPECIFIC_NAME} AS SPECIFIC_NAME "
         f"FROM system.information_schema.routines {where} ORDER BY 1, 2, 3"
     )
 
