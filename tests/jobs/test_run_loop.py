@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.jobs.definition import RUN_IF, RunDecision, Task, Upstream, evaluate_run_if
+from lakeward.jobs.definition import Task
 from lakeward.jobs.run_loop import RunLoop
 from lakeward.jobs.run_results import TaskProgress
 from lakeward.jobs.task_graph import AttemptResult, TaskGraphState
+from lakeward.run_conditions import RUN_IF, RunDecision, Upstream, evaluate_run_if
 
 SUCCESS, FAILED = AttemptResult("SUCCESS"), AttemptResult("FAILED", "no bread")
 

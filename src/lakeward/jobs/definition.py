@@ -1,12 +1,13 @@
-"""The tasks and parameters of a job definition, their order, `--only` and `run_if`."""
+"""The tasks and parameters of a job definition, their order and `--only`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from lakeward.errors import ConfigurationError
+from lakeward.run_conditions import ALL_SUCCESS, RUN_IF
 from lakeward.suggestions import unknown_name_hint
 
 # Keys of task values that `dbutils.jobs.taskValues` cannot set: a notebook's exit value, the rows of a query,
@@ -14,9 +15,6 @@ from lakeward.suggestions import unknown_name_hint
 NOTEBOOK_EXIT = "\0exit"
 SQL_OUTPUT = "\0output"
 ALERT_OUTPUT = "\0alert"
-
-
-ALL_SUCCESS = "ALL_SUCCESS"
 
 
 @dataclass(frozen=True)
@@ -218,70 +216,3 @@ def _cycle(waiting: dict[str, Task]) -> list[str]:
     while path[-1] not in path[:-1]:
         path.append(next(key for key in waiting[path[-1]].depends_on if key in waiting))
     return path[path.index(path[-1]) :]
-
-
-RunDecision = Literal["RUN", "SKIPPED", "UNTAKEN", "EXCLUDED"]
-"""SKIPPED: a dependency failed. UNTAKEN: a condition had the other outcome. EXCLUDED: not selected."""
-
-Upstream = Literal["succeeded", "failed", "untaken"]
-"""The result of a dependency for `run_if`; a task excluded by `--only` counts as succeeded."""
-
-
-@dataclass(frozen=True)
-class _Counts:
-    succeeded: int
-    failed: int
-    untaken: int
-
-    @property
-    def all(self) -> int:
-        return self.succeeded + self.failed + self.untaken
-
-
-def _all_success(of: _Counts) -> RunDecision:
-    return "SKIPPED" if of.failed else "UNTAKEN" if of.untaken else "RUN"
-
-
-def _all_done(of: _Counts) -> RunDecision:
-    return "UNTAKEN" if of.untaken == of.all else "RUN"
-
-
-def _none_failed(of: _Counts) -> RunDecision:
-    return "SKIPPED" if of.failed else "RUN" if of.succeeded else "UNTAKEN"
-
-
-def _one_success(of: _Counts) -> RunDecision:
-    return "RUN" if of.succeeded else "SKIPPED" if of.failed else "UNTAKEN"
-
-
-def _all_failed(of: _Counts) -> RunDecision:
-    return "RUN" if of.failed == of.all else "EXCLUDED"
-
-
-def _one_failed(of: _Counts) -> RunDecision:
-    return "RUN" if of.failed else "EXCLUDED"
-
-
-RUN_IF: dict[str, Callable[[_Counts], RunDecision]] = {
-    ALL_SUCCESS: _all_success,
-    "ALL_DONE": _all_done,
-    "NONE_FAILED": _none_failed,
-    "AT_LEAST_ONE_SUCCESS": _one_success,
-    "ALL_FAILED": _all_failed,
-    "AT_LEAST_ONE_FAILED": _one_failed,
-}
-"""The values of `run_if`, each with its predicate."""
-
-
-def evaluate_run_if(run_if: str, upstream: Sequence[Upstream]) -> RunDecision:
-    """Return the state of a task with condition `run_if` whose dependencies ended as `upstream`.
-
-    Source: https://docs.databricks.com/aws/en/jobs/run-if
-
-    >>> evaluate_run_if("NONE_FAILED", ["succeeded", "untaken"])
-    'RUN'
-    """
-    if not upstream:
-        return "RUN"
-    counts = _Counts(*(upstream.count(kind) for kind in ("succeeded", "failed", "untaken")))
-    return RUN_IF[run_if](counts)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from lakeward.jobs.definition import Task, Upstream, evaluate_run_if
+from lakeward.jobs.definition import Task
+from lakeward.run_conditions import Upstream, evaluate_run_if
 
 if TYPE_CHECKING:
     from lakeward.pipelines import Update

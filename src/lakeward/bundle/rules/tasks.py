@@ -8,16 +8,9 @@ from typing import Any
 
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach, Task, tasks
+from lakeward.run_conditions import RUN_IF
 from lakeward.suggestions import unknown_name_hint
 
-RUN_IF = (
-    "ALL_SUCCESS",
-    "ALL_DONE",
-    "NONE_FAILED",
-    "AT_LEAST_ONE_SUCCESS",
-    "ALL_FAILED",
-    "AT_LEAST_ONE_FAILED",
-)
 # `{{job.parameters.[name]}}` is how the workspace's editor inserts a parameter.
 _JOB_PARAMETER = re.compile(r"\{\{\s*job\.parameters\.(?:`([^`{}]*)`|\[([^\]{}]*)\]|([^\s}]+))\s*\}\}")
 _TASK_VALUE = re.compile(r"\{\{\s*tasks\.([^\s.}]+)\.[^}]*\}\}")
