@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from lakeward.session.ansi import ANSI_CONDITIONS, ansi_hint, removed_function_hint
     from lakeward.session.cache import cache_dir, ensure_dir, not_writable
-    from lakeward.session.configuration.session_conf import available_cores
+    from lakeward.session.configuration.session_conf import CLOUD_SCHEMES, available_cores
     from lakeward.session.configuration.spark_packages import CONNECTORS
     from lakeward.session.configuration.temporary_conf import USER_METADATA, temporary_conf
     from lakeward.session.daemon import Stopped, drain, is_lost, jvm_lost, stop_daemons, use_daemon

@@ -21,7 +21,10 @@ _COMPILER_OPTIONS = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
-_CLOUD = frozenset(("s3", "s3a", "s3n", "abfss", "abfs", "wasbs", "wasb", "adl", "gs", "r2"))
+CLOUD_SCHEMES = frozenset(("s3", "s3a", "abfss", "abfs", "wasbs", "gs", "r2"))
+"""The schemes of external locations."""
+# Hadoop has a file system for these, too.
+_OLD_SCHEMES = frozenset(("s3n", "wasb", "adl"))
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
 _CONNECTORS = ("hadoop-aws", "hadoop-azure", "gcs-connector", "hadoop-gcp", "hadoop-cloud")
 # Spark matches these as globs.
@@ -105,7 +108,7 @@ def file_system_conf(entries: Iterable[tuple[str, str]], *, connector: bool = Fa
     Without a `connector`, cloud storage that is not mounted gets a file system whose errors name the fix.
     """
     served = _schemes(entries)
-    unmapped = () if connector else sorted(_CLOUD - served)
+    unmapped = () if connector else sorted((CLOUD_SCHEMES | _OLD_SCHEMES) - served)
     # Spark writes checkpoints on the local disk through the second interface of Hadoop, whose default for it
     # keeps a hidden checksum next to each file.
     plain = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs"}

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
+from lakeward.session import CLOUD_SCHEMES
 from lakeward.workspace.environment_variables import find_problem
 from lakeward.workspace.state.store import Document
 
@@ -21,7 +22,6 @@ _MOST_TASKS = 1000
 _MOST_TAGS = 25
 _SHORTEST_WAIT = 60
 _VOLUME_PARTS = 3  # catalog, schema, volume or table
-_CLOUD_SCHEMES = ("s3", "s3a", "abfss", "abfs", "wasbs", "gs", "r2")
 
 # Field -> most bytes in UTF-8.
 _LONGEST = {"name": 4096, "description": 27_700}
@@ -232,7 +232,7 @@ def _check_folder(url: str) -> None:
     """Raise ApiError unless files of a volume or of cloud storage are watched; `..` leads to other files."""
     parts = url.split("/")
     scheme, colon, _ = url.partition("://")
-    is_cloud = bool(colon) and scheme.lower() in _CLOUD_SCHEMES
+    is_cloud = bool(colon) and scheme.lower() in CLOUD_SCHEMES
     is_volume = url.startswith("/Volumes/") and len([part for part in parts if part]) > _VOLUME_PARTS
     if ".." in parts or not (is_cloud or is_volume):
         raise invalid_parameter(
