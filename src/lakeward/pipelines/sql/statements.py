@@ -61,16 +61,15 @@ def split_source(text: str, file: str, line: int, lookup: Lookup) -> Iterator[So
     for begin, end in spans(text):
         before = text[:begin]
         column = begin - before.rfind("\n")
-        own = _substitute(text[begin:end], lookup)
+        values = {key: lookup(key) for key in _VARIABLE.findall(text[begin:end])}
         code = _STRING_OR_COMMENT.sub(lambda found: found["string"] or "", text[begin:end])
-        keys = dict.fromkeys(_VARIABLE.findall(code))
-        unset = tuple(key for key in keys if lookup(key) is None)
+        unset = tuple(key for key in dict.fromkeys(_VARIABLE.findall(code)) if values[key] is None)
+        own = _substitute(text[begin:end], values, lookup)
         yield SourceStatement(own, file, line + before.count("\n"), column, unset)
 
 
-def _substitute(text: str, lookup: Lookup) -> str:
-    if "${" in text:
-        text = _VARIABLE.sub(lambda found: lookup(found[1]) or "", text)
+def _substitute(text: str, variables: Mapping[str, str | None], lookup: Lookup) -> str:
+    text = _VARIABLE.sub(lambda found: variables[found[1]] or "", text)
     if ":" in text:
         tokens = tokenize(text) or ()
         names = {after.text for before, after in itertools.pairwise(tokens) if before.text == ":"}
