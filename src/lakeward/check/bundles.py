@@ -57,12 +57,7 @@ def _absent_files(bundle: Bundle, prefix: str) -> Iterator[Use]:
     for where, message in missing_files(bundle):
         cure = f"{message[:1].upper()}{message[1:]}"
         yield Use("task", f"{where[-1]}", _place(bundle, prefix, *where), cure)
-    try:
-        breaches = list(workspace_paths(bundle))
-    except LakewardError:
-        # Invalid mounts are reported once, with their file.
-        return
-    for where, message in breaches:
+    for where, message in workspace_paths(bundle):
         if where[1] == "jobs":
             cure = f"{message} {MOUNT_ADVICE}"
             yield Use("task", f"{where[-1]}", _place(bundle, prefix, *where), cure)
