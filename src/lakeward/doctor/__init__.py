@@ -23,17 +23,3 @@ if TYPE_CHECKING:
     from lakeward.doctor.pipeline_rules import stored_updates, written_datasets
 
 __getattr__ = lazy_exports(__name__, __file__)
-
-__all__ = [
-    "FINDINGS",
-    "Diagnosis",
-    "Examination",
-    "Finding",
-    "examine_pipeline",
-    "examine_spark_events",
-    "examine_table",
-    "find_external_tables",
-    "find_tables",
-    "stored_updates",
-    "written_datasets",
-]

@@ -15,38 +15,16 @@ from lakeward.environments.conflict import CLASH, conflicting_connect_version, r
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from lakeward.environments.activation import activate, active, forget_replaced, importable
+    from lakeward.environments.activation import active, forget_replaced, importable
     from lakeward.environments.declared import read_lines
     from lakeward.environments.installed import missing_requirements
     from lakeward.environments.layers import Layer, Layers
-    from lakeward.environments.preparation import Environment, NoTests, prepare_environment
+    from lakeward.environments.preparation import Environment, prepare_environment
     from lakeward.environments.provided_packages import STAND_INS
     from lakeward.environments.runtime import pinned_by
     from lakeward.environments.sources import requirements_of_project
     from lakeward.environments.sources.reading import decoded_text
     from lakeward.environments.wheel_building import build_wheel
-
-__all__ = [
-    "CLASH",
-    "STAND_INS",
-    "Environment",
-    "Layer",
-    "Layers",
-    "NoTests",
-    "activate",
-    "active",
-    "build_wheel",
-    "conflicting_connect_version",
-    "decoded_text",
-    "forget_replaced",
-    "importable",
-    "missing_requirements",
-    "pinned_by",
-    "prepare_environment",
-    "read_lines",
-    "removal_command",
-    "requirements_of_project",
-]
 
 # Every command imports `conflict`, which must not wait for the rest.
 __getattr__ = lazy_exports(__name__, __file__)

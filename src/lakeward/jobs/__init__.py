@@ -25,34 +25,5 @@ if TYPE_CHECKING:
     from lakeward.jobs.task_process import PrestartedWorker
     from lakeward.jobs.wheels import build_wheels
 
-__all__ = [
-    "ALERT_ERROR",
-    "ALERT_UNKNOWN",
-    "COMPOSITES",
-    "KINDS",
-    "REFUSED",
-    "RETENTION_DAYS",
-    "JobRun",
-    "PipelineSelection",
-    "PrestartedWorker",
-    "RunListeners",
-    "RunOptions",
-    "RunTrigger",
-    "TaskProgress",
-    "TaskResult",
-    "alert_state",
-    "artifacts_file",
-    "build_wheels",
-    "can_repair",
-    "free_memory",
-    "library_lines",
-    "map_workspace_paths",
-    "require_packages",
-    "run",
-    "run_pipeline",
-    "sources",
-    "tasks_of",
-]
-
 # Loaded on first use: worker processes start while the other modules are imported.
 __getattr__ = lazy_exports(__name__, __file__)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from lakeward.session.active_session import (
         current_settings,
-        install_extensions,
         mapped_paths,
         on_databricks,
         resume_session,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from lakeward.session.configuration.session_conf import CLOUD_SCHEMES, available_cores
     from lakeward.session.configuration.spark_packages import CONNECTORS
     from lakeward.session.configuration.temporary_conf import USER_METADATA, temporary_conf
-    from lakeward.session.daemon import Stopped, drain, is_lost, jvm_lost, stop_daemons, use_daemon
+    from lakeward.session.daemon import drain, is_lost, jvm_lost, stop_daemons, use_daemon
     from lakeward.session.declared_catalogs import (
         BUILT_IN_CATALOGS,
         DEFAULT_CATALOGS,
@@ -85,8 +84,6 @@ if TYPE_CHECKING:
         SERVERLESS_SETTINGS,
         SERVERLESS_STATEMENTS,
         SERVERLESS_TRIGGERS,
-        Limit,
-        StatementLimit,
         refused_statement,
     )
     from lakeward.session.settings import Settings

@@ -19,21 +19,8 @@ if TYPE_CHECKING:
     from lakeward.workspace.server import serve
     from lakeward.workspace.server_process import ServerProcess, running_connection
     from lakeward.workspace.state.connection import connection_file, read_connection
-    from lakeward.workspace.state.serving import server_folder, serving_file
+    from lakeward.workspace.state.serving import serving_file
     from lakeward.workspace.triggers.scheduler import ScheduledStart
-
-__all__ = [
-    "LOCAL_CLUSTER",
-    "WAREHOUSE_ID",
-    "ScheduledStart",
-    "ServerProcess",
-    "connection_file",
-    "read_connection",
-    "running_connection",
-    "serve",
-    "server_folder",
-    "serving_file",
-]
 
 # Processes of runs import modules of this package and need nothing of the server.
 __getattr__ = lazy_exports(__name__, __file__)

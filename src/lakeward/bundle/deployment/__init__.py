@@ -4,14 +4,3 @@ from lakeward.bundle.deployment.deploy import Deployed, deploy, destroy
 from lakeward.bundle.deployment.deployment_state import deployed_id, stored_ids
 from lakeward.bundle.deployment.payloads import definition_of, undeployed_bodies
 from lakeward.bundle.deployment.resource_api import Api
-
-__all__ = [
-    "Api",
-    "Deployed",
-    "definition_of",
-    "deploy",
-    "deployed_id",
-    "destroy",
-    "stored_ids",
-    "undeployed_bodies",
-]

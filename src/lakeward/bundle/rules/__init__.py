@@ -1,7 +1,4 @@
 """Rules that need no workspace; `findings(bundle)` applies all of them."""
 
 from lakeward.bundle.rules.files import missing_files, workspace_paths
-from lakeward.bundle.rules.rule import Rule
 from lakeward.bundle.rules.table import LOCAL_RULES, RULES, findings
-
-__all__ = ["LOCAL_RULES", "RULES", "Rule", "findings", "missing_files", "workspace_paths"]

@@ -5,18 +5,5 @@ takes away what that process left, and ends the JVM when it was idle for a while
 """
 
 from lakeward.session.daemon.acquisition import acquire, is_wanted, use_daemon
-from lakeward.session.daemon.lease import Lease, current_lease, drain, is_lost, jvm_lost
-from lakeward.session.daemon.registry import Stopped, stop_daemons
-
-__all__ = [
-    "Lease",
-    "Stopped",
-    "acquire",
-    "current_lease",
-    "drain",
-    "is_lost",
-    "is_wanted",
-    "jvm_lost",
-    "stop_daemons",
-    "use_daemon",
-]
+from lakeward.session.daemon.lease import current_lease, drain, is_lost, jvm_lost
+from lakeward.session.daemon.registry import stop_daemons

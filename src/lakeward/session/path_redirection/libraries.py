@@ -57,14 +57,6 @@ LIBRARIES: Mapping[str, Mapping[str, Argument]] = {
 }
 """Module → function → position and name of the argument that is a path (or a list of paths)."""
 
-UNSUPPORTED = (
-    "programs that the code starts: their arguments are mapped, paths that they compute or read are not",
-    "libraries that open files in C or Rust without Python's open: duckdb, polars, h5py, netCDF4, rasterio",
-    "pyarrow.fs.LocalFileSystem's methods, pyarrow.fs.FileSystem.from_uri, pyarrow.OSFile, called directly",
-    "io.FileIO called directly; sockets in the file system",
-)
-"""Code that uses the real `/Volumes`. If that matters, create symbolic links, for example in a container."""
-
 
 def entry_point(translator: PathTranslator, original: Any, argument: Argument) -> Callable[..., Any]:
     """Return `original` with the path or paths in `argument` mapped; errors contain the user's path."""

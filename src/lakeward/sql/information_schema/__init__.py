@@ -3,5 +3,3 @@
 from __future__ import annotations
 
 from lakeward.sql.information_schema.relations import ReadInformationSchema
-
-__all__ = ["ReadInformationSchema"]
