@@ -6,20 +6,6 @@ Importing this package does not import pyspark.
 """
 
 from lakeward.check.imports import package_cure
-from lakeward.check.model import VERDICTS, Finding, Place, Report, Unread, Verdict
+from lakeward.check.model import VERDICTS, Finding, Report, Verdict
 from lakeward.check.repository_check import check
 from lakeward.check.summary import as_object, constructs, what_will_run
-
-__all__ = [
-    "VERDICTS",
-    "Finding",
-    "Place",
-    "Report",
-    "Unread",
-    "Verdict",
-    "as_object",
-    "check",
-    "constructs",
-    "package_cure",
-    "what_will_run",
-]

@@ -7,5 +7,3 @@ command line is answered at once.
 from __future__ import annotations
 
 from lakeward.cli.main import main
-
-__all__ = ["main"]

@@ -16,26 +16,3 @@ from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, use_she
 from lakeward.databricks_shims.modules import PLATFORM_PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES, free_names, main_names
 from lakeward.databricks_shims.surroundings import VERSION, runtime_version, use_surroundings
-
-__all__ = [
-    "DEFAULTS",
-    "NAMES",
-    "PLATFORM_PACKAGES",
-    "REPLACED",
-    "SERVED",
-    "VERSION",
-    "DatabricksShell",
-    "configure",
-    "display",
-    "displayHTML",
-    "free_names",
-    "install",
-    "is_installed",
-    "main_names",
-    "provided_tables",
-    "runtime_version",
-    "uninstall",
-    "use_display",
-    "use_shell",
-    "use_surroundings",
-]

@@ -11,7 +11,7 @@ from lakeward.dbutils.api_table import FUNCTIONS, GROUPS, Function
 from lakeward.dbutils.context import Context, ReplContext
 from lakeward.dbutils.dbutils_object import DBUtils, dbutils
 from lakeward.dbutils.environment import Environment, environment, use_environment
-from lakeward.dbutils.failures import ExecutionError, JavaError, NotebookExit
+from lakeward.dbutils.failures import ExecutionError, NotebookExit
 from lakeward.dbutils.fs import FileInfo
 from lakeward.dbutils.mounts import mount_links
 from lakeward.dbutils.redaction import redact, redact_output, redactor, spark_conf_with_secrets, with_secrets
@@ -19,9 +19,6 @@ from lakeward.dbutils.redactors import REDACTED, Redactor, StreamRedactor
 from lakeward.dbutils.secret_encryption import decrypt, encrypt
 from lakeward.dbutils.secret_files import FileSecrets
 from lakeward.dbutils.secret_stores import (
-    EnvironmentSecrets,
-    SecretStore,
-    Stores,
     known_secrets,
     open_stores,
     record_secret,
@@ -29,44 +26,4 @@ from lakeward.dbutils.secret_stores import (
     watch_secrets,
 )
 from lakeward.dbutils.sql_functions import install
-from lakeward.dbutils.task_values import JobValues, TaskValues
-
-__all__ = [
-    "FUNCTIONS",
-    "GROUPS",
-    "REDACTED",
-    "Context",
-    "DBUtils",
-    "Environment",
-    "EnvironmentSecrets",
-    "ExecutionError",
-    "FileInfo",
-    "FileSecrets",
-    "Function",
-    "JavaError",
-    "JobValues",
-    "NotebookExit",
-    "Redactor",
-    "ReplContext",
-    "SecretStore",
-    "Stores",
-    "StreamRedactor",
-    "TaskValues",
-    "dbutils",
-    "decrypt",
-    "encrypt",
-    "environment",
-    "install",
-    "known_secrets",
-    "mount_links",
-    "open_stores",
-    "record_secret",
-    "record_stored_secrets",
-    "redact",
-    "redact_output",
-    "redactor",
-    "spark_conf_with_secrets",
-    "use_environment",
-    "watch_secrets",
-    "with_secrets",
-]
+from lakeward.dbutils.task_values import JobValues

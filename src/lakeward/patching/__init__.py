@@ -30,29 +30,3 @@ from lakeward.patching.layers import (
     wrap,
 )
 from lakeward.patching.specs import PatchSpec, applied, install, uninstall
-
-__all__ = [
-    "AfterImport",
-    "Order",
-    "Patch",
-    "PatchSpec",
-    "append_entry",
-    "applied",
-    "call_after_import",
-    "declared_specs",
-    "find_behind",
-    "insert_entry",
-    "install",
-    "installed_patches",
-    "is_replacing",
-    "list_patches",
-    "original",
-    "owner_name",
-    "remove",
-    "remove_all",
-    "remove_entry",
-    "replacing_spec",
-    "temporary",
-    "uninstall",
-    "wrap",
-]

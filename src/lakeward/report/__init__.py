@@ -18,20 +18,3 @@ from lakeward.report.pipeline_report import build_report, page_document
 from lakeward.report.run_report import build_run_report, run_pipelines, stored_runs
 from lakeward.report.samples import PROTECTING_WORDS
 from lakeward.report.stream_batches import batch_of
-
-__all__ = [
-    "PROTECTING_WORDS",
-    "StoredEvents",
-    "batch_of",
-    "build_report",
-    "build_run_report",
-    "dataset_of",
-    "details_of",
-    "error_of",
-    "page_document",
-    "read_events",
-    "run_pipelines",
-    "seconds_between",
-    "stored_runs",
-    "write_page",
-]
