@@ -1,42 +1,29 @@
 """Auto Loader: `spark.readStream.format("cloudFiles")` on open-source Spark.
 
-Importing this package does not import pyspark.
+The imports are the public names; those of the block are loaded on first access. Importing this package does
+not import pyspark.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward import patching
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.file_source import FileSource
 from lakeward.autoloader.json_column import JsonColumn, schema_location_key
 from lakeward.autoloader.options.option_table import OPTIONS, Option, find_option
 from lakeward.autoloader.options.option_values import READABLE_FORMATS
 from lakeward.autoloader.state import SkippedFiles
+from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql import SparkSession
 
-    from lakeward.errors import CloudFilesError
+    from lakeward.autoloader.conversion.type_merging import merge_new_fields
+    from lakeward.autoloader.error_translation import batch_condition, find_cloud_files_error
+    from lakeward.autoloader.streams.checkpoint_state import cloud_files_state
 
-__all__ = [
-    "OPTIONS",
-    "READABLE_FORMATS",
-    "FileSource",
-    "FileStatus",
-    "JsonColumn",
-    "Option",
-    "SkippedFiles",
-    "batch_condition",
-    "cloud_files_state",
-    "find_cloud_files_error",
-    "find_option",
-    "install",
-    "merge_new_fields",
-    "schema_location_key",
-]
+__getattr__ = lazy_exports(__name__, __file__)
 
 
 def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install`
@@ -47,40 +34,9 @@ def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of al
 
     Databricks has its own Auto Loader; do not call this there.
     """
+    from lakeward import patching
     from lakeward.autoloader.pyspark_patches import PATCHES
     from lakeward.autoloader.table_functions import register_table_functions
 
     patching.install(PATCHES)
     register_table_functions()
-
-
-def cloud_files_state(spark: SparkSession, checkpoint: str) -> DataFrame:
-    """Return the state of each file of a stream, with the columns of `cloud_files_state`.
-
-    `checkpoint` is a path as in `checkpointLocation`, or a source's directory in it. Raises
-    CF_STATE_PATH_DOES_NOT_EXIST if it has no state of an Auto Loader stream.
-    """
-    from lakeward.autoloader.streams.checkpoint_state import cloud_files_state as rows
-
-    return rows(spark, checkpoint)
-
-
-def find_cloud_files_error(error: BaseException) -> CloudFilesError | None:
-    """Return the Auto Loader error of a worker inside a Spark exception, or None."""
-    from lakeward.autoloader.error_translation import find_cloud_files_error as find
-
-    return find(error)
-
-
-def merge_new_fields(stored: StructType, other: StructType) -> StructType:
-    """Append the new columns and nested fields of `other`; stored ones keep position and type."""
-    from lakeward.autoloader.conversion.type_merging import merge_new_fields as merge
-
-    return merge(stored, other, widen=False)
-
-
-def batch_condition(condition: str) -> str:
-    """Return what Spark calls a condition of Auto Loader's readers in a batch."""
-    from lakeward.autoloader.error_translation import batch_condition as spark_name
-
-    return spark_name(condition)

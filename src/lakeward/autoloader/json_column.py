@@ -208,7 +208,7 @@ class JsonColumn:
         text = Options.of(self.options).text(PREFIX + "schemaHints") or ""
         pinned = {path[0].lower() for path, _ in parse_hints(text, lambda _: NullType()) if len(path) == 1}
         others = [field for field in found.fields if field.name.lower() not in pinned]
-        return merge_new_fields(self.data, StructType(others), widen=False)
+        return merge_new_fields(self.data, StructType(others))
 
     def _store(self, inference: JsonInference) -> None:
         """Add the next version of the schema; another task may have added one meanwhile.
@@ -226,7 +226,7 @@ class JsonColumn:
             if stored is None:
                 grown: Any = inference.types()
             elif self.is_inferred:
-                grown = merge_new_fields(stored[0], inference.schema(), widen=False)
+                grown = merge_new_fields(stored[0], inference.schema())
             else:
                 grown = merge_types(stored[0], inference.types())
             if (stored is not None and grown == stored[0]) or store.add((grown, StructType())):

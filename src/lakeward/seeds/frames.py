@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MISMATCH = "SEED_SCHEMA_MISMATCH"
 
 
-def from_files(spark: SparkSession, path: Path, ddl: Path | None) -> DataFrame:
+def frame_of_files(spark: SparkSession, path: Path, ddl: Path | None) -> DataFrame:
     """Return the rows of a file or folder, with the schema that `ddl` declares if it is given.
 
     A file of DDL alone gives no rows. Raises SeedError: nothing there, no such format, a schema that does
@@ -69,7 +69,7 @@ def read_whole(frame: DataFrame) -> DataFrame:
     return frame
 
 
-def from_rows(
+def frame_of_rows(
     spark: SparkSession,
     rows: Iterable[Mapping[str, Any] | Sequence[Any]],
     schema: StructType | str | None,

@@ -14,10 +14,10 @@ from lakeward.errors import SeedError
 from lakeward.patching import Order, PatchSpec
 from lakeward.quoting import quote_name
 from lakeward.seeds.declarations import DeclaredSeed, declared_seeds
-from lakeward.seeds.frames import from_files
+from lakeward.seeds.frames import frame_of_files
 from lakeward.seeds.hints import missing_table, seed_hint
 from lakeward.seeds.names import TableName
-from lakeward.seeds.tables import exists, write
+from lakeward.seeds.tables import exists, seed_frame
 from lakeward.session import current_settings
 from lakeward.spark_internals import catalog_manager, session_state
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def create_table(spark: SparkSession, seed: DeclaredSeed) -> None:
     """Create the table of a declared seed unless it exists. Raises SeedError."""
     if not exists(spark, seed.name):
-        write(spark, seed.name, from_files(spark, seed.source, seed.ddl))
+        seed_frame(spark, seed.name, frame_of_files(spark, seed.source, seed.ddl))
 
 
 def reserve_names(spark: SparkSession) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.seeds.frames import frame_of_files
 from lakeward.seeds.names import TableName
 from lakeward.session import ensure_schema
 from lakeward.spark_internals import java_session
@@ -12,8 +14,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def write(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
-    """Make `frame` the content and the schema of the table `name`; what was there is replaced."""
+def seed_files(spark: SparkSession, name: TableName, source: Path, ddl: Path | None = None) -> int:
+    """Create the table `name` from a file or folder, with the schema in `ddl` if given.
+
+    Returns the number of rows. An existing table is replaced in one commit. Raises SeedError before any table
+    is changed.
+    """
+    seed_frame(spark, name, frame_of_files(spark, source, ddl))
+    return spark.table(name.quoted).count()
+
+
+def seed_frame(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
+    """Create the table `name` from a DataFrame; replace an existing one in one commit."""
     ensure_schema(spark, name.catalog, name.schema)
     frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name.quoted)
 

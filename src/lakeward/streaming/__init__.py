@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from lakeward.streaming.live_queries import (
     ACTIONS,
-    Action,
     current_query,
     query_file,
     read_queries,
@@ -19,18 +18,6 @@ from lakeward.streaming.live_queries import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = [
-    "ACTIONS",
-    "Action",
-    "current_query",
-    "install",
-    "patch",
-    "query_file",
-    "read_queries",
-    "request_file",
-    "watching",
-]
 
 
 def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install` functions

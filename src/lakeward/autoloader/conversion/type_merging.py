@@ -102,8 +102,11 @@ def widen_type(stored: DataType, other: DataType) -> DataType | None:
     return None
 
 
-def merge_new_fields(stored: StructType, other: StructType, *, widen: bool) -> StructType:
-    """Append new columns; stored ones keep position and type, also in nested records (AL-3.2.5)."""
+def merge_new_fields(stored: StructType, other: StructType, *, widen: bool = False) -> StructType:
+    """Append new columns; stored ones keep position, also in nested records (AL-3.2.5), and their type.
+
+    With `widen` nested fields get the type that holds the values of both.
+    """
     fields, names = [], [field.name for field in other.fields]
     for field in stored.fields:
         match = field.name if field.name in names else find_same_column(field.name, names)

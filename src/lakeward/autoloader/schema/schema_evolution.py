@@ -44,7 +44,7 @@ def _store_next_version(
         else:
             data, partitions = stored
         fresh = StructType([field for field in batch.fields if field.name not in partitions.names])
-        grown = _widen_columns(plan, merge_new_fields(data, fresh, widen=False), fresh, types)
+        grown = _widen_columns(plan, merge_new_fields(data, fresh), fresh, types)
         if (stored is not None and grown == data) or store.add((grown, partitions)):
             return
 
