@@ -127,7 +127,7 @@ class Construct:
         example: One statement that has it.
         verdict: How it runs; most statements are commands of this package.
         note: What users should know, in one line.
-        starts: The words that a whole statement can begin with, for `statement`.
+        starts: The words that `statement` can begin with; by default the example's.
         statement: Parses a whole statement; raises Unmatched if it is a different one.
         edits: Finds the edits in an expression or clause of any statement.
         trigger: A pattern of texts that Spark parses with a different meaning. Only those, and what Spark
@@ -145,6 +145,11 @@ class Construct:
     edits: Callable[[Sequence[Token]], list[Edit]] | None = None
     trigger: str = ""
     test: str = "tests/sql/test_corpus.py"
+
+    @property
+    def first_words(self) -> tuple[str, ...]:
+        """The words that a whole statement can begin with; none for parts of statements."""
+        return () if self.statement is None else self.starts or (self.example.split()[0],)
 
 
 def supported(name: str, area: str, example: str, note: str = "") -> Construct:
@@ -168,7 +173,7 @@ def unsupported(name: str, area: str, *, example: str, starts: str, reason: str)
         cursor.need(first, *others)
         return Refusal("UNSUPPORTED_SQL", f"{name} is not supported here: {reason}", "0A000")
 
-    return Construct(name, area, example, "unsupported", reason, (first,), statement)
+    return Construct(name, area, example, "unsupported", reason, statement=statement)
 
 
 # SQL functions that Spark lacks come from the JVM in the form of commands, with this prefix.

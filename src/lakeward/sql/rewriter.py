@@ -106,7 +106,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
 def triggers() -> str:
     """Return the pattern of all texts that Spark parses with a different meaning."""
     triggered = [construct for construct in CONSTRUCTS if construct.trigger]
-    words = {word for construct in triggered for word in construct.starts}
+    words = {word for construct in triggered for word in construct.first_words}
     patterns = [construct.trigger for construct in triggered] + [
         script_trigger([*words, *delta_statements.DELTA_VERBS])
     ]
@@ -208,7 +208,7 @@ def _sorted_edits(edits: list[Edit]) -> tuple[Edit, ...]:
 def _statements() -> dict[str, tuple[Construct, ...]]:
     by_word: dict[str, tuple[Construct, ...]] = {}
     for construct in CONSTRUCTS:
-        for word in construct.starts:
+        for word in construct.first_words:
             by_word[word] = (*by_word.get(word, ()), construct)
     return by_word
 

@@ -253,7 +253,6 @@ CONSTRUCTS = (
         name="USE CATALOG",
         area=_AREA,
         example="USE CATALOG main",
-        starts=("USE",),
         statement=_use_catalog,
     ),
     Construct(
@@ -261,7 +260,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="USE SCHEMA main.default",
         note="sets the catalog, too, as `USE main.default` does",
-        starts=("USE",),
         statement=_use_schema,
         trigger=BEGINNING + r"use\s+(?:schema|database)\b.*(?:\.|identifier)",
     ),
@@ -270,7 +268,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="SHOW CATALOGS LIKE 'ma*'",
         note="the lakehouse's catalogs, including those that other processes created",
-        starts=("SHOW",),
         statement=_show_catalogs,
         trigger=BEGINNING + r"show\s+catalogs\b",
     ),
@@ -279,14 +276,12 @@ CONSTRUCTS = (
         area=_AREA,
         example="CREATE CATALOG IF NOT EXISTS dev COMMENT 'for developers'",
         note="MANAGED LOCATION is accepted and ignored: tables are stored in the state folder",
-        starts=("CREATE",),
         statement=_create_catalog,
     ),
     Construct(
         name="DROP CATALOG",
         area=_AREA,
         example="DROP CATALOG IF EXISTS dev CASCADE",
-        starts=("DROP",),
         statement=_drop_catalog,
     ),
     Construct(

@@ -97,7 +97,6 @@ CONSTRUCTS = (
         area="Tables",
         example="ALTER TABLE t ALTER COLUMN name TYPE STRING COLLATE UTF8_LCASE",
         note="changes the schema in one commit; files are not rewritten",
-        starts=("ALTER",),
         statement=_alter_collation,
         trigger=BEGINNING + r"alter\s.*\btype\s+string\s+collate\b",
         test="tests/sql/test_collated_columns.py",

@@ -50,7 +50,6 @@ CONSTRUCTS = (
         area="Tables",
         example="CONVERT TO DELTA main.default.t",
         note="Delta's statement, for Parquet tables of every catalog",
-        starts=("CONVERT",),
         statement=_convert,
         trigger=BEGINNING + r"convert\s+to\s+delta\b",
         test="tests/session/test_other_formats.py",

@@ -174,7 +174,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="COPY INTO t FROM '/Volumes/main/default/landing' FILEFORMAT = JSON",
         note="loads each file once per table; the load history is in the table's log folder",
-        starts=("COPY",),
         statement=_copy_into,
         test="tests/copy_into/test_copy_into.py",
     ),

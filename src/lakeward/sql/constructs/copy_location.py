@@ -51,7 +51,6 @@ CONSTRUCTS = (
         name="CREATE TABLE … LIKE … COPY LOCATION",
         area="Tables",
         example="CREATE TABLE main.sales.t LIKE hive_metastore.sales.t COPY LOCATION",
-        starts=("CREATE",),
         statement=_create_table,
         test="tests/sql/test_copy_location.py",
     ),

@@ -239,7 +239,6 @@ CONSTRUCTS = (
         example="UNDROP TABLE main.default.t",
         note="managed tables for 7 days, or RETAIN DROPPED of the schema or catalog; those of a "
         "dropped schema are gone",
-        starts=("UNDROP",),
         statement=_undrop,
         test="tests/sql/test_undrop.py",
     ),
@@ -247,7 +246,6 @@ CONSTRUCTS = (
         name="SHOW TABLES DROPPED",
         area=_AREA,
         example="SHOW TABLES DROPPED IN main.default LIMIT 10",
-        starts=("SHOW",),
         statement=_show_tables_dropped,
         trigger=BEGINNING + r"show\s+tables\s+dropped\b",
         test="tests/sql/test_undrop.py",

@@ -353,7 +353,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="ALTER TABLE t SET TAGS ('pii' = 'yes')",
         note="on catalogs, schemas, tables, columns, views and volumes",
-        starts=("ALTER",),
         statement=_alter,
     ),
     Construct(
@@ -369,28 +368,24 @@ CONSTRUCTS = (
         example="GRANT SELECT ON TABLE t TO `data team`",
         note="stored and shown, never enforced: anyone who can read the folder can read the tables; also on "
         "METASTORE, ANY FILE and the current CATALOG",
-        starts=("GRANT",),
         statement=_grant,
     ),
     Construct(
         name="REVOKE",
         area=_AREA,
         example="REVOKE SELECT ON TABLE t FROM `data team`",
-        starts=("REVOKE",),
         statement=_grant,
     ),
     Construct(
         name="SHOW GRANTS",
         area=_AREA,
         example="SHOW GRANTS ON TABLE t",
-        starts=("SHOW",),
         statement=_show_grants,
     ),
     Construct(
         name="COMMENT ON CATALOG, VOLUME",
         area=_AREA,
         example="COMMENT ON CATALOG main IS 'all'",
-        starts=("COMMENT",),
         statement=_comment_on,
     ),
     Construct(

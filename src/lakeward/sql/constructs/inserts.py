@@ -174,7 +174,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="INSERT INTO t AS t REPLACE ON t.id = s.id (SELECT 1 AS id) AS s",
         note="one MERGE: deletes the rows that match a row of the query, inserts all rows of the query",
-        starts=("INSERT",),
         statement=_insert_replace,
         trigger=BEGINNING + r"insert\s+into\s.*?\breplace\s+(?:using|on)\b",
     ),

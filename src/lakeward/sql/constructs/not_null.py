@@ -119,7 +119,6 @@ CONSTRUCTS = (
         area="Tables",
         example="ALTER TABLE t ALTER COLUMN id SET NOT NULL",
         note="checks all rows, then changes the schema in one commit",
-        starts=("ALTER",),
         statement=_set_not_null,
         trigger=BEGINNING + r"alter\s.*\bset\s+not\s+null\b",
         test="tests/sql/test_not_null.py",
