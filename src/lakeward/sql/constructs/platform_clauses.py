@@ -180,7 +180,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="ALTER TABLE t DISABLE PREDICTIVE OPTIMIZATION",
         note="of catalogs, schemas and tables; stored, without effect",
-        starts=("ALTER",),
         statement=_predictive_optimization,
     ),
     Construct(
@@ -188,7 +187,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="ALTER SCHEMA main.s RETAIN DROPPED TO 1 DAY",
         note="RETAIN DROPPED is the time for which UNDROP finds tables; MANAGED LOCATION has no effect",
-        starts=("ALTER",),
         statement=_alter_setting,
     ),
     Construct(
@@ -196,7 +194,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="CREATE SCHEMA main.s RETAIN DROPPED FOR 14 DAYS",
         note="how long UNDROP finds the tables that are dropped",
-        starts=("CREATE",),
         statement=_create_retaining,
     ),
     Construct(
@@ -204,7 +201,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="ALTER TABLE t SET MANAGED",
         note="no effect: the files stay where they are",
-        starts=("ALTER",),
         statement=_managed,
     ),
     Construct(
@@ -220,7 +216,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="CACHE SELECT id FROM t WHERE id > 1",
         note="no effect: files are on this machine's disk already",
-        starts=("CACHE",),
         statement=_cache_select,
     ),
     Construct(
@@ -229,7 +224,6 @@ CONSTRUCTS = (
         verdict="rewritten",
         example="DROP TABLE IF EXISTS t FORCE",
         note="FORCE is removed",
-        starts=("DROP",),
         statement=_drop_table,
     ),
     Construct(
@@ -237,7 +231,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="REORG TABLE t APPLY (CHECKPOINT)",
         note="Delta's for PURGE; the others have no effect",
-        starts=("REORG",),
         statement=_reorganize,
     ),
 )

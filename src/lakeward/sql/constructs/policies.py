@@ -291,7 +291,6 @@ CONSTRUCTS = (
             "applies to every read by name through lakeward, in SQL, DataFrames, views and streams; writes "
             "see the unfiltered table. Not a security boundary: anyone who reads the folder reads the table"
         ),
-        starts=("ALTER",),
         statement=_alter_row_filter,
         test="tests/sql/test_policies.py",
     ),
@@ -300,7 +299,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="ALTER TABLE t ALTER COLUMN ssn SET MASK main.default.hidden USING COLUMNS (region)",
         note="as row filters; the mask's value is cast to the column's type",
-        starts=("ALTER",),
         statement=_alter_mask,
         test="tests/sql/test_policies.py",
     ),

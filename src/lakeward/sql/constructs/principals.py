@@ -77,7 +77,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="SHOW USERS LIKE '*@example.com'",
         note="the users of the target's workspace",
-        starts=("SHOW",),
         statement=_show_users,
     ),
     Construct(
@@ -85,7 +84,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="SHOW GROUPS WITH USER `ada@example.com`",
         note="the groups of the target's workspace, and those of `spark.lakeward.groups` or LAKEWARD_GROUPS",
-        starts=("SHOW",),
         statement=_show_groups,
     ),
 )

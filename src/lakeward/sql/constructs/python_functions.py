@@ -247,7 +247,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x $$",
         note="scalar functions, with HANDLER and PARAMETER STYLE PANDAS too; ENVIRONMENT installs nothing",
-        starts=("CREATE",),
         statement=_create_function,
         test="tests/sql/test_python_functions.py",
     ),

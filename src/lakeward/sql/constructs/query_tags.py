@@ -68,7 +68,6 @@ CONSTRUCTS = (
         area="Settings of the platform",
         example="SET QUERY_TAGS['team'] = 'marketing', QUERY_TAGS['cost_center'] = UNSET",
         note="the session keeps them; there is no query history",
-        starts=("SET",),
         statement=_query_tags,
         trigger=BEGINNING + r"set\s+query_tags\b",
     ),

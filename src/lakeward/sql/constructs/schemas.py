@@ -107,7 +107,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="DROP SCHEMA main.s CASCADE",
         note="with its volumes; the files of external volumes stay",
-        starts=("DROP",),
         statement=_drop_schema,
         trigger=BEGINNING + r"drop\s+(?:schema|database)\b",
     ),

@@ -164,7 +164,6 @@ CONSTRUCTS = (
         area="Tables",
         example="SHOW CREATE TABLE t",
         note="of Delta tables and of views; the statement creates an equal table",
-        starts=("SHOW",),
         statement=_show_create_table,
         trigger=BEGINNING + r"show\s+create\s+table\b",
         test="tests/sql/test_show_create_table.py",

@@ -148,7 +148,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="SHOW TBLPROPERTIES t",
         note="Spark's result without the properties of the runtime",
-        starts=("SHOW",),
         statement=_show_properties,
         trigger=BEGINNING + r"show\s+tblproperties\b",
         test="tests/sql/test_standalone_tables.py",

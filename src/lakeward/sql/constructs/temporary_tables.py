@@ -169,7 +169,6 @@ CONSTRUCTS = (
         area="Tables",
         example="DROP TEMPORARY TABLE IF EXISTS t",
         note="a table of the same name in a schema stays",
-        starts=("DROP",),
         statement=_drop_temporary_table,
     ),
 )

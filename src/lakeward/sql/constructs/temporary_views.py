@@ -78,7 +78,6 @@ CONSTRUCTS = (
         area="Tables",
         example="CREATE TEMPORARY VIEW v (id INT) USING csv OPTIONS (path '/x', rescuedDataColumn '_r')",
         note="`rescuedDataColumn` and `badRecordsPath` work as in `spark.read`; others are Spark's",
-        starts=("CREATE",),
         statement=_create_temporary_view,
         trigger=BEGINNING + r"create\s+(?:or\s+replace\s+)?(?:global\s+)?temp(?:orary)?\s+view\b"
         rf"(?=.*\b(?:{'|'.join(_OPTIONS)})\b)",

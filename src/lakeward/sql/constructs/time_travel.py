@@ -89,7 +89,6 @@ CONSTRUCTS = (
         area="Tables",
         example="RESTORE TABLE t TO TIMESTAMP AS OF current_timestamp() - INTERVAL 1 DAY",
         note="Delta's RESTORE; the timestamp can be an expression",
-        starts=("RESTORE",),
         statement=_restore,
         trigger=BEGINNING + r"restore\b",
     ),

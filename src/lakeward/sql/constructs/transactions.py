@@ -147,7 +147,6 @@ CONSTRUCTS = (
         example="BEGIN ATOMIC INSERT INTO t VALUES (1); DELETE FROM t WHERE id = 2; END",
         note="if a statement fails, RESTORE undoes those before it; other sessions see each statement at "
         "once, and a process that is killed leaves what it wrote",
-        starts=("BEGIN",),
         statement=_atomic_block,
         test="tests/sql/test_transactions.py",
     ),

@@ -254,7 +254,6 @@ CONSTRUCTS = (
         area=_AREA,
         example="CREATE VOLUME IF NOT EXISTS main.default.landing COMMENT 'files'",
         note="the LOCATION of an EXTERNAL volume is a folder of this machine, or storage that is mounted",
-        starts=("CREATE",),
         statement=_create_volume,
     ),
     Construct(
@@ -262,14 +261,12 @@ CONSTRUCTS = (
         area=_AREA,
         example="ALTER VOLUME main.default.landing RENAME TO archive",
         note="within its schema",
-        starts=("ALTER",),
         statement=_rename_volume,
     ),
     Construct(
         name="DROP VOLUME",
         area=_AREA,
         example="DROP VOLUME IF EXISTS main.default.landing",
-        starts=("DROP",),
         statement=_drop_volume,
     ),
     Construct(
@@ -284,14 +281,12 @@ CONSTRUCTS = (
         name="SHOW VOLUMES",
         area=_AREA,
         example="SHOW VOLUMES IN main.default",
-        starts=("SHOW",),
         statement=_show_volumes,
     ),
     Construct(
         name="LIST",
         area=_AREA,
         example="LIST '/Volumes/main/default/landing' LIMIT 10",
-        starts=("LIST",),
         statement=_list_files,
     ),
 )
