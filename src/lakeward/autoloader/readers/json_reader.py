@@ -18,7 +18,6 @@ import pyarrow as pa
 from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
 from lakeward.autoloader.readers.batch_builder import (
     BatchBuilder,
-    FileSpan,
     FileSpans,
     join_json_object,
     to_json,
@@ -30,6 +29,7 @@ from lakeward.autoloader.readers.file_contents import (
     widen_for_value,
 )
 from lakeward.autoloader.readers.json_fast_path import TIMES, JsonFastPath
+from lakeward.autoloader.readers.json_rows import RowBuffer
 from lakeward.autoloader.readers.json_values import (
     InvalidJson,
     JsonText,
@@ -74,7 +74,7 @@ class JsonReader:
             name: json_value_reader(dtype, self._formats, rules) for name, dtype in builder.data.items()
         }
         self._shape()
-        self._start()
+        self._rows = RowBuffer()
 
     def _shape(self) -> None:
         kinds: dict[str, Any] = {}
@@ -86,19 +86,6 @@ class JsonReader:
             kinds[name] = kind
         self._type = msgspec_record_type(kinds, self._unknown)
         self._decoder = msgspec.json.Decoder(self._type)
-
-    def _start(self) -> None:
-        self._rows: list[Any] = []
-        self._slow: dict[int, bytes] = {}
-        # Lines by row, where a line is not always a row.
-        self._lines: dict[int, bytes] = {}
-        self._split: dict[int, list[bytes]] = {}
-        self._rescued: dict[int, dict[str, str]] = {}
-        self._broken: dict[int, bytes] = {}
-        # Rows with a value of another type that no column rescues: they count as malformed.
-        self._misfits: set[int] = set()
-        self._spans: list[tuple[FileStatus, int, bytes]] = []
-        self._size = 0
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches of many files, or of a part of one.
@@ -116,25 +103,22 @@ class JsonReader:
                     yield from plain
                     continue
                 self._add(status, part)
-                self._size += len(part)
-                if len(self._rows) >= ROWS or self._size >= BYTES:
+                if len(self._rows.records) >= ROWS or self._rows.size >= BYTES:
                     yield self._flush()
-        if self._rows:
+        if self._rows.records:
             yield self._flush()
 
     def read_values(self, status: FileStatus, texts: Sequence[bytes]) -> pa.RecordBatch:
         """Return a row for each text, which is one object or malformed; `status` is for messages."""
         for text in texts:
-            before = len(self._rows)
             self._add_slowly(status, text)
-            if len(self._rows) == before:
+            if len(self._rows.records) == self._rows.ended:
                 # Comments without a value.
-                self._rows.append(self._type())
-            self._spans.append((status, 1, text))
+                self._rows.records.append(self._type())
+            self._rows.end_text(status, text)
         return self._flush()
 
     def _add(self, status: FileStatus, data: bytes) -> None:
-        before = len(self._rows)
         if self._multi_line:
             if data.strip():
                 self._add_slowly(status, data)
@@ -143,8 +127,8 @@ class JsonReader:
             if records is None:
                 self._add_lines(status, data)
             else:
-                self._rows += records
-        self._spans.append((status, len(self._rows) - before, data))
+                self._rows.records += records
+        self._rows.end_text(status, data)
 
     def _all_of(self, data: bytes) -> list[Any] | None:
         """Return the records of a text with one record per line, None for any other text."""
@@ -156,7 +140,7 @@ class JsonReader:
         return None if records is None or len(records) != lines else records
 
     def _add_lines(self, status: FileStatus, data: bytes) -> None:
-        decode, before, unknown = self._decoder.decode, len(self._slow), len(self._unknown)
+        decode, before, unknown = self._decoder.decode, len(self._rows.slow), len(self._unknown)
         for text in data.split(b"\n"):
             if not text.strip(b" \t\r"):
                 continue
@@ -169,10 +153,9 @@ class JsonReader:
                     self._shape()
                     decode, unknown = self._decoder.decode, len(self._unknown)
             else:
-                self._lines[len(self._rows)] = text
-                self._rows.append(record)
-        if len(self._slow) > before:
-            self._loosen(list(self._slow)[before:])
+                self._rows.add(record, self._rows.lines, text)
+        if len(self._rows.slow) > before:
+            self._loosen(list(self._rows.slow)[before:])
 
     def _loosen(self, rows: list[int]) -> None:
         """Read string columns with other values raw from now on, so that numbers keep their spelling."""
@@ -183,7 +166,7 @@ class JsonReader:
             name
             for name in strings
             for row in rows
-            if (value := getattr(self._rows[row], self._attribute[name])) is not None
+            if (value := getattr(self._rows.records[row], self._attribute[name])) is not None
             and bytes(value)[:1] not in (b'"', b"n")
         }
         if loosened:
@@ -195,12 +178,10 @@ class JsonReader:
             records = self._text.members(line)
         except InvalidJson as error:
             self._policy.check(status, line, str(error))
-            self._broken[len(self._rows)] = line
-            self._rows.append(self._type())
+            self._rows.add(self._type(), self._rows.broken, line)
             return
         for members in records:
-            self._slow[len(self._rows)] = line
-            self._rows.append(self._record(status, members))
+            self._rows.add(self._record(status, members), self._rows.slow, line)
 
     def _record(self, status: FileStatus, members: dict[str, bytes]) -> Any:
         """Return a record of raw values; members without a column are rescued or fail the stream."""
@@ -213,7 +194,7 @@ class JsonReader:
                     if near is None and key not in builder.plan.partitions:
                         unknown[key] = raw
                     if raw != b"null":
-                        self._rescued.setdefault(len(self._rows), {})[key] = rescued_json_value(raw)
+                        self._rows.rescue(len(self._rows.records), key, rescued_json_value(raw))
                     if key not in self._unknown and len(self._unknown) < _MAX_UNKNOWN:
                         self._unknown.append(key)
                     continue
@@ -229,44 +210,44 @@ class JsonReader:
         attributes = [(name, f"u{i}") for i, name in enumerate(self._unknown)]
         # Such members often have few values.
         texts: dict[bytes, str] = {}
-        for row, record in enumerate(self._rows):
+        for row, record in enumerate(self._rows.records):
             # A record that was decoded before its name was known has no such attribute.
             found = {
                 name: bytes(raw) for name, a in attributes if (raw := getattr(record, a, None)) is not None
             }
             if len(found) > 1:
-                found = {name: found[name] for name in raw_members(self._line_of(row)) if name in found}
+                found = {name: found[name] for name in raw_members(self._rows.line_of(row)) if name in found}
             for name, raw in found.items():
                 if raw != b"null":
                     if raw not in texts:
                         texts[raw] = rescued_json_value(raw)
-                    self._rescued.setdefault(row, {})[name] = texts[raw]
+                    self._rows.rescue(row, name, texts[raw])
 
     def _flush(self) -> pa.RecordBatch:
         if self._unknown:
             self._rescue_unknown()
         columns = {name: self._column(name) for name in self._names}
-        files = self._files
+        rows, self._rows = self._rows, RowBuffer()
+        files = rows.files
         if self._policy.rescues_malformed:
-            self._rescued.update((row, self._policy.rescued(line)) for row, line in self._broken.items())
-        rescued = self._builder.rescued_column_values(self._rescued, files) if self._builder.rescues else None
+            rows.rescued.update((row, self._policy.rescued(line)) for row, line in rows.broken.items())
+        rescued = self._builder.rescued_column_values(rows.rescued, files) if self._builder.rescues else None
         kept, corrupt = self._policy.apply(
-            len(self._rows), files, self._broken, sorted(self._misfits), self._line_of
+            len(rows.records), files, rows.broken, sorted(rows.misfits), rows.line_of
         )
         batch = self._builder.build(columns, files, rescued, corrupt)
-        self._start()
         return batch if kept is None else batch.filter(pa.array(kept))
 
     def _column(self, name: str) -> pa.Array:
         attribute, dtype = self._attribute[name], self._builder.data[name]
         arrow_type = self._builder.arrow.field(name).type
-        values = list(map(attrgetter(attribute), self._rows))
+        values = list(map(attrgetter(attribute), self._rows.records))
         if name in self._raw and dtype.typeName() == "string":
             texts = raw_strings(values)
             if texts is not None:
                 return texts
         read = self._reads[name]
-        for row in range(len(values)) if name in self._raw else self._slow:
+        for row in range(len(values)) if name in self._raw else self._rows.slow:
             raw = values[row]
             if isinstance(raw, msgspec.Raw):
                 values[row], problem = read(bytes(raw))
@@ -299,26 +280,12 @@ class JsonReader:
         if grown is not None:
             condition = "NEW_FIELDS_AND_WIDENED_TYPES_IN_RECORD_WITH_FILE_PATH"
             raise NewFieldsError(
-                condition, f'{{"{name}":{problem}}}', FileSpans(self._files).file_at(row).key, {name: grown}
+                condition,
+                f'{{"{name}":{problem}}}',
+                FileSpans(self._rows.files).file_at(row).key,
+                {name: grown},
             )
         if self._builder.rescues:
-            self._rescued.setdefault(row, {})[name] = problem
+            self._rows.rescue(row, name, problem)
         else:
-            self._misfits.add(row)
-
-    @property
-    def _files(self) -> list[FileSpan]:
-        return [(status, count) for status, count, _ in self._spans]
-
-    def _line_of(self, row: int) -> bytes:
-        line = self._slow.get(row) or self._lines.get(row)
-        if line is not None:
-            return line
-        first = 0
-        for number, (_, count, data) in enumerate(self._spans):
-            if row < first + count:
-                if number not in self._split:
-                    self._split[number] = [line for line in data.split(b"\n") if line.strip()]
-                return self._split[number][row - first]
-            first += count
-        raise IndexError(row)
+            self._rows.misfits.add(row)
