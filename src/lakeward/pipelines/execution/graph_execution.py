@@ -4,12 +4,10 @@ Datasets run concurrently in one thread: while one awaits its query, others run.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady, intercept_reads
 from lakeward.pipelines.events.progress_reporter import ProgressReporter, StreamMonitor
 from lakeward.pipelines.execution.flow_execution import (
@@ -18,7 +16,8 @@ from lakeward.pipelines.execution.flow_execution import (
     max_retries,
     with_retries,
 )
-from lakeward.pipelines.execution.scheduler import AwaitedInput, DatasetTask, run_concurrently
+from lakeward.pipelines.execution.pending_inputs import UNSUCCESSFUL, InputPending, PendingInputs
+from lakeward.pipelines.execution.scheduler import DatasetTask, run_concurrently
 from lakeward.pipelines.graph.dataflow_graph import (
     DataflowGraph,
     RefreshSelection,
@@ -48,15 +47,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
-_UNSUCCESSFUL = ("FAILED", "SKIPPED")
-
-
-class InputPending(BaseException):
-    """A flow reads a dataset that is not refreshed yet. User code that catches Exception lets it pass."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        super().__init__(dataset.name)
-        self.dataset = dataset
 
 
 class GraphExecution:
@@ -79,10 +69,9 @@ class GraphExecution:
         reporter: ProgressReporter,
         totals: dict[Key, DatasetResult],
     ) -> None:
-        self.graph, self.resolved_graph, self.selection = graph, resolved_graph, selection
+        self.graph, self.resolved_graph = graph, resolved_graph
         self.context, self.reporter, self.totals = context, reporter, totals
-        self.results: dict[Key, DatasetResult] = {}
-        self.flow_results: list[FlowResult] = []
+        self._start_pass(selection)
         self.schema_changed = False
         self._is_first_pass = True
         self._evaluator = FlowEvaluator(context.spark, graph, self._require_ready, context.schema_location)
@@ -91,10 +80,7 @@ class GraphExecution:
         self._flow_execution = FlowExecution(
             context, self._evaluator, self._query_started, reporter.flow_planned
         )
-        self._thread = threading.get_ident()
         self._interrupts = count_interrupts()
-        self._current: Key | None = None
-        self._awaited: dict[Key, Key] = {}
         self._operators = OperatorTimes(context.spark, context.update_id)
 
     def run(self) -> None:
@@ -105,7 +91,7 @@ class GraphExecution:
                 run_concurrently(
                     tables,
                     start=self._start,
-                    is_ready=self._is_ready,
+                    is_ready=self._inputs.are_done,
                     advance=self._advance,
                     poll=self._streams.poll,
                     max_parallelism=self.context.max_parallelism,
@@ -122,11 +108,20 @@ class GraphExecution:
 
     def run_again(self) -> None:
         """Run one more pass without resets. The row counts of all passes are added up."""
-        self.selection = RefreshSelection(self.selection.refresh, frozenset())
+        self._start_pass(RefreshSelection(self.selection.refresh, frozenset()))
         self._is_first_pass = False
-        self.results, self.flow_results = {}, []
         self._queries.clear()
         self.run()
+
+    def _start_pass(self, selection: RefreshSelection) -> None:
+        self.selection = selection
+        self.results: dict[Key, DatasetResult] = {}
+        self.flow_results: list[FlowResult] = []
+        self._inputs = PendingInputs(self.resolved_graph, selection, self.results)
+
+    def _require_ready(self, dataset: Dataset) -> None:
+        # The inputs are those of the pass, and the evaluator that of all passes.
+        self._inputs.require_ready(dataset)
 
     def slowest_operators(self) -> list[dict[str, Any]]:
         """Return the operators that took the most time in the queries of the datasets."""
@@ -151,53 +146,15 @@ class GraphExecution:
             if query.isActive:
                 query.stop()
 
-    def _require_ready(self, dataset: Dataset) -> None:
-        """Check that a dataset that a flow reads is up to date.
-
-        Raises InputNotReady if it failed, InputPending if it is not refreshed yet, and PipelineError if it
-        awaits the reading dataset. Batch functions run in other threads: they read the rows that are there.
-        """
-        result = self.results.get(dataset.key)
-        if result is not None:
-            if result.state in _UNSUCCESSFUL:
-                raise InputNotReady(dataset)
-            return
-        if dataset.is_view or dataset.key not in self.selection.refresh or self._current is None:
-            return
-        if threading.get_ident() != self._thread:
-            return
-        if self._current in self._awaited_by(dataset.key):
-            raise PipelineError(
-                "PIPELINE_GRAPH_CYCLE",
-                f"`{dataset.name}` is read while it is being refreshed.",
-                next_step="Remove one of these reads.",
-            )
-        raise InputPending(dataset)
-
-    def _awaited_by(self, key: Key | None) -> Iterator[Key]:
-        """Yield a dataset, the one that it awaits, and so on."""
-        while key is not None:
-            yield key
-            key = self._awaited.get(key)
-
-    def _is_ready(self, resolved: ResolvedDataset) -> bool:
-        """Return whether all inputs are done, or another dataset awaits this one."""
-        datasets = self.resolved_graph.datasets
-        inputs = [key for key in resolved.inputs if not datasets[key].dataset.is_view]
-        return all(key in self.results for key in inputs) or resolved.dataset.key in self._awaited.values()
-
     def _start(self, resolved: ResolvedDataset) -> DatasetTask:
         task = DatasetTask(self._refresh(resolved), resolved.dataset.key)
         self._advance(task)
         return task
 
     def _advance(self, task: DatasetTask) -> None:
-        self._current = task.key
         self._operators.enter(task.key)
-        try:
+        with self._inputs.reading(task.key):
             task.advance()
-        finally:
-            self._current = None
 
     def _refresh(self, resolved: ResolvedDataset) -> QueryTask[None]:
         dataset = resolved.dataset
@@ -205,7 +162,7 @@ class GraphExecution:
             self._end(resolved, unexecuted_result(resolved, "EXCLUDED"))
             return
         done = [key for key in resolved.inputs if key in self.results]
-        failed = [self.graph.find(key) for key in done if self.results[key].state in _UNSUCCESSFUL]
+        failed = [self.graph.find(key) for key in done if self.results[key].state in UNSUCCESSFUL]
         if failed:
             self._skip(resolved, failed[0])
             return
@@ -301,14 +258,7 @@ class GraphExecution:
                     return run_to_completion(task, poll=self._streams.poll)
                 return (yield from task)
             except InputPending as pending:
-                yield from self._await_input(resolved.dataset.key, pending.dataset.key)
-
-    def _await_input(self, key: Key, awaited: Key) -> QueryTask[None]:
-        self._awaited[key] = awaited
-        try:
-            yield AwaitedInput(lambda: awaited in self.results)
-        finally:
-            del self._awaited[key]
+                yield from self._inputs.await_input(resolved.dataset.key, pending.dataset.key)
 
     def _run_with_retries(self, resolved: ResolvedDataset, flow: Flow) -> QueryTask[FlowResult]:
         dataset, context = resolved.dataset, self.context
