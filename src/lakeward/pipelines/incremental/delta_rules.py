@@ -20,11 +20,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.pipelines.incremental.affected_keys import AffectedKeys
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.day_files import DayFiles
 from lakeward.pipelines.incremental.day_index import DayIndex
 from lakeward.pipelines.incremental.group_hashes import GroupHashes
-from lakeward.pipelines.incremental.join_bounds import JoinBounds, bound_rows
+from lakeward.pipelines.incremental.join_bounds import JoinBounds
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows
 from lakeward.pipelines.incremental.row_groups import (
@@ -37,12 +38,10 @@ from lakeward.pipelines.incremental.row_groups import (
 )
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-_MAX_BROADCAST_KEYS = 500_000
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,7 @@ class DeltaRules:
         self._files = DayFiles(spark, index, self._changes, self.above) if index else None
         self._deltas: dict[int, Delta] = {}
         self._settled: dict[int, Delta] = {}
-        # With the frame itself: the identity of one that is gone may be that of another.
-        self._found_ranges: dict[int, tuple[DataFrame, int, list[KeyRange]]] = {}
+        self.keys = AffectedKeys(spark)
 
     def is_changed(self, node: PlanNode) -> bool:
         """Return whether a source below the operator changed, or a filter moved."""
@@ -193,10 +191,10 @@ class DeltaRules:
         number = next(i for i, each in enumerate(self._root.walk()) if each is base)
         rows = self._files and self._files.rows(below, java_keys, keys, (number, groups.keys))
         rows = rows or self.state(below)
-        found = [self.above(base, self._limited(rows, java_keys, keys))]
+        found = [self.above(base, self.keys.rows_with(rows, java_keys, keys))]
         added = None if left_out is None else self.delta(below).plus
         if left_out is not None and added is not None:
-            found.append(self.above(base, self._limited(added, java_keys, left_out)))
+            found.append(self.above(base, self.keys.rows_with(added, java_keys, left_out)))
         return self.union(found, base) if len(found) > 1 else found[0]
 
     def chooses_files(self, groups: RowGroups, keys: DataFrame) -> bool:
@@ -211,7 +209,7 @@ class DeltaRules:
         changed = self.group_hashes.changed_keys(node, keys)
         if changed is not None:
             return changed
-        return self._distinct_keys([(plan, keys) for plan in self._both(self.delta(node.children[0]))])
+        return self.keys.collect([(plan, keys) for plan in self._both(self.delta(node.children[0]))])
 
     def _single_row_delta(self, node: PlanNode) -> Delta:
         now, before = (self.state(node, old=old) for old in (False, True))
@@ -271,7 +269,7 @@ class DeltaRules:
             for child, keys in ((left, lefts), (right, rights))
             for plan in self._both(self.delta(child))
         ]
-        return self._recomputed(node, self._distinct_keys(changed), [(left, lefts), (right, rights)])
+        return self._recomputed(node, self.keys.collect(changed), [(left, lefts), (right, rights)])
 
     def _inner_join_delta(self, node: PlanNode) -> Delta:
         left, right = node.children
@@ -296,7 +294,9 @@ class DeltaRules:
             return Delta()
         sides = []
         for old in (False, True):
-            states = [self._limited(self.state(child, old=old), keys, affected) for child, keys in inputs]
+            states = [
+                self.keys.rows_with(self.state(child, old=old), keys, affected) for child, keys in inputs
+            ]
             sides.append(self.above(node, *states))
         return Delta(*sides)
 
@@ -304,34 +304,11 @@ class DeltaRules:
         """Return the rows of `SELECT DISTINCT` that only the added rows give."""
         from pyspark.sql import functions as F
 
-        old = self._limited(self.state(node.children[0], old=True), keys, affected)
+        old = self.keys.rows_with(self.state(node.children[0], old=True), keys, affected)
         known = frame_of(self.spark, self._plans.columns(old, keys))
         same = " AND ".join(f"a.{name} <=> b.{name}" for name in known.columns)
         new = affected.alias("a").join(known.alias("b"), F.expr(same), "left_anti")
-        count, _ = self.key_ranges(affected)
-        rows = self._plans.restricted(added, keys, analyzed_plan(new), count <= _MAX_BROADCAST_KEYS)
-        return self.above(node, rows)
-
-    def _distinct_keys(self, changed: list[tuple[Any, Any]]) -> DataFrame | None:
-        if not changed:
-            return None
-        plans = [self._plans.columns(plan, keys) for plan, keys in changed]
-        keys = frame_of(self.spark, self._plans.union(plans, plans[0].output())).distinct()
-        return compute_rows(keys)
-
-    def key_ranges(self, affected: DataFrame) -> tuple[int, list[KeyRange]]:
-        """Return the number of affected keys, and the ranges of their columns."""
-        found = self._found_ranges.get(id(affected))
-        if found is None:
-            found = self._found_ranges[id(affected)] = affected, *KeyRanges(affected.dtypes).of(affected)
-        return found[1:]
-
-    def _limited(self, plan: Any, keys: Any, affected: DataFrame) -> Any:
-        """Return the rows with affected keys; the range of the keys lets Delta skip files."""
-        count, ranges = self.key_ranges(affected)
-        for each in ranges:
-            plan = bound_rows(self._plans, plan, keys.apply(each.position), each)
-        return self._plans.restricted(plan, keys, analyzed_plan(affected), count <= _MAX_BROADCAST_KEYS)
+        return self.above(node, self.keys.join(added, keys, new, number=self.keys.ranges(affected)[0]))
 
     def _join_keys(self, node: PlanNode, *, left: bool) -> Any:
         return self._plans.seq(self._plans.pairs(node.java, left))

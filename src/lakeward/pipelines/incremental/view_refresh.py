@@ -162,7 +162,7 @@ class ViewRefresh:
             return
         if groups is not None:
             keys = rules.affected_groups(groups)
-            count, ranges = (0, []) if keys is None else rules.key_ranges(keys)
+            count, ranges = (0, []) if keys is None else rules.keys.ranges(keys)
             if keys is None or not count:
                 self.added = self.query.limit(0)
                 append_rows(key, self.added, metadata)
@@ -228,7 +228,7 @@ class ViewRefresh:
         changed = changed_aggregates(plus, aggregates(delta.minus), columns)
         with computed_rows(changed) as changed:
             keys = changed.select(*[f"k{at}" for at in range(len(columns))])
-            count, ranges = rules.key_ranges(keys)
+            count, ranges = rules.keys.ranges(keys)
             if not count:
                 append_rows(key, empty, metadata)
                 return
