@@ -219,7 +219,8 @@ def test_notebooks_with_and_without_an_ending_are_two(server: Server, client: An
 def test_the_history_is_read_by_the_page_and_keeps_the_beginning_of_a_text(tmp_path: Path) -> None:
     """Forty statements of 15 MB took 2 GB and 20 seconds for each look at the page of the SQL editor."""
     store = Store(tmp_path / "workspace.db")
-    warehouse = SimpleNamespace(submit=lambda *_, **__: None, remove_expired_results=lambda: None)
+    results = SimpleNamespace(remove_expired=lambda: None)
+    warehouse = SimpleNamespace(submit=lambda *_, **__: None, results=results)
     context = cast("Any", SimpleNamespace(store=store, warehouse=warehouse))
     environment = Environment(settings=lambda: Settings.here(tmp_path, environ={"USER": "ada"}))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -124,13 +125,11 @@ class Recorder:
     """Replaces the process of the warehouse, and keeps what it was to do."""
 
     is_running = False
+    results = SimpleNamespace(remove_expired=lambda: None)
 
     def __init__(self) -> None:
         self.submitted: list[str] = []
         self.canceled: list[str] = []
-
-    def remove_expired_results(self) -> None:
-        """Keep all."""
 
     def submit(self, key: str, order: Any, **_: Any) -> None:
         self.submitted.append(key)

@@ -18,8 +18,8 @@ from lakeward.workspace.api.volume_operations import parse_volume_operation
 from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
-from lakeward.workspace.warehouse.engine import RESULT_SECONDS
 from lakeward.workspace.warehouse.execution import Execution, ExecutionResult, StatementOrder
+from lakeward.workspace.warehouse.result_folder import RESULT_SECONDS
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 from lakeward.workspace.warehouse.statement_results import chunk_file
 
@@ -74,7 +74,7 @@ def download_chunk(call: ServerRequest) -> ApiResponse:
     if "manifest" not in found:
         raise missing(f"The statement {statement_id}")
     layout = found["manifest"]["format"]
-    file = chunk_file(call.context.warehouse.results / statement_id, layout, int(index))
+    file = chunk_file(call.context.warehouse.results.of(statement_id), layout, int(index))
     if not file.is_file():
         raise missing(f"The result of the statement {statement_id}")
     return ApiResponse(file=file, headers={"Content-Type": _MEDIA_TYPES[layout], "Cache-Control": "no-store"})
@@ -85,7 +85,7 @@ def close(call: ServerRequest) -> None:
     statement_id = call.path_parameter
     stored_statement(call, statement_id)
     call.context.warehouse.cancel(statement_id)
-    call.context.warehouse.remove_result(statement_id)
+    call.context.warehouse.results.remove(statement_id)
     call.store.change("statement", statement_id, _close)
 
 
@@ -194,7 +194,7 @@ def submit(
             return execution
         order = replace(order, statement=operation.statement(call))
     warehouse = call.context.warehouse
-    warehouse.remove_expired_results()
+    warehouse.results.remove_expired()
     return warehouse.submit(statement_id, order, on_start=started, on_end=ended)
 
 
@@ -266,7 +266,7 @@ def _result(call: ServerRequest, found: Document, index: int) -> Document:
         links = call.context.result_links.link(call.host, f"{found['statement_id']}/{index}")
         return {"external_links": [{**chunk, **links}]}
     chunk.pop("byte_count", None)
-    file = chunk_file(call.context.warehouse.results / found["statement_id"], "JSON_ARRAY", index)
+    file = chunk_file(call.context.warehouse.results.of(found["statement_id"]), "JSON_ARRAY", index)
     try:
         return {**chunk, "data_array": orjson.Fragment(file.read_bytes())}
     except FileNotFoundError:
@@ -275,7 +275,7 @@ def _result(call: ServerRequest, found: Document, index: int) -> Document:
 
 def read_rows(call: ServerRequest, statement: Document) -> list[list[str | None]]:
     """Return all rows of a statement that has succeeded. Raises OSError where they have expired."""
-    folder = call.context.warehouse.results / statement["statement_id"]
+    folder = call.context.warehouse.results.of(statement["statement_id"])
     indexes = range(statement["manifest"]["total_chunk_count"])
     chunks = [orjson.loads(chunk_file(folder, "JSON_ARRAY", index).read_bytes()) for index in indexes]
     return [row for chunk in chunks for row in chunk]

@@ -344,7 +344,7 @@ def _affected_rows(call: ServerRequest, found: Document) -> int | None:
     columns = manifest["schema"]["columns"]
     if not columns or columns[0]["name"] != "num_affected_rows" or manifest["total_row_count"] != 1:
         return None
-    folder = call.context.warehouse.results / found["statement_id"]
+    folder = call.context.warehouse.results.of(found["statement_id"])
     try:
         batches = read_batches(folder, manifest, 0, most_rows=1, most_bytes=_MOST_BYTES)
     except FileNotFoundError:
@@ -363,7 +363,7 @@ def _metadata_response(call: ServerRequest, operation: Operation, found: Documen
         isStagingOperation=found.get("is_volume_operation", False),
     )
     if operation.arrow:
-        folder = call.context.warehouse.results / operation.key
+        folder = call.context.warehouse.results.of(operation.key)
         response.arrowSchema = arrow_schema(_available(result_schema, folder), columns)
     return response
 
@@ -372,7 +372,7 @@ def _fetch(
     call: ServerRequest, operation: Operation, found: Document, rows: int | None, size: int | None
 ) -> Any:
     """Return the rows from the operation's position on, and advance it."""
-    folder, manifest = call.context.warehouse.results / operation.key, found["manifest"]
+    folder, manifest = call.context.warehouse.results.of(operation.key), found["manifest"]
     with operation.lock:
         start = operation.position
         batches = _available(

@@ -119,7 +119,7 @@ class ClientSessions:
             session.operations.pop(operation.key, None)
         if not operation.execution.is_done:
             self._warehouse.cancel(operation.key)
-        self._warehouse.remove_result(operation.key)
+        self._warehouse.results.remove(operation.key)
 
     def close_idle(self) -> None:
         """Close the sessions without a request for an hour and without a running statement."""

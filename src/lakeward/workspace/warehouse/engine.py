@@ -14,13 +14,10 @@ The engine knows nothing of HTTP; routes and drivers are built on `submit`, `can
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -32,19 +29,16 @@ from lakeward.workspace.warehouse.execution import (
     SessionOrder,
     StatementOrder,
 )
+from lakeward.workspace.warehouse.result_folder import ResultFolder
 from lakeward.workspace.warehouse.statement_channel import Message, StatementChannel
 
 CONCURRENT_STATEMENTS = 10
 """Statements that run at the same time; further ones are queued, as on one cluster of a warehouse."""
 
-RESULT_SECONDS = 3600.0
-"""How long a result is available after its statement has ended, as on the platform."""
-
 INVALID_SESSION = ExecutionResult(error="Invalid SessionHandle", error_code="INVALID_SESSION")
 """The result of a statement of a session that has ended."""
 
 _IDLE_SECONDS = 600.0
-_CLEANING_SECONDS = 60.0
 # A canceled statement that Spark does not stop by then costs the process, once the others are done.
 _CANCEL_SECONDS = 10.0
 
@@ -67,7 +61,7 @@ class Warehouse:
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self._settings, self._folder = settings, folder
-        self.results = folder / "results"
+        self.results = ResultFolder(folder / "results")
         self._lock = threading.Lock()
         self._queue: deque[Execution] = deque()
         # The process of new statements; others run what they have, then they are stopped.
@@ -77,7 +71,6 @@ class Warehouse:
         self._sessions: dict[str, _Process | None] = {}
         self._idle: threading.Timer | None = None
         self._closed = False
-        self._cleaned = float("-inf")
 
     @property
     def is_running(self) -> bool:
@@ -151,21 +144,6 @@ class Warehouse:
         """Return whether a session is open: it ends with the process, too."""
         with self._lock:
             return session in self._sessions
-
-    def remove_expired_results(self) -> None:
-        """Remove results that are older than an hour; looks for them once a minute at most."""
-        if time.monotonic() - self._cleaned < _CLEANING_SECONDS:
-            return
-        self._cleaned = time.monotonic()
-        oldest = time.time() - RESULT_SECONDS
-        with suppress(FileNotFoundError):
-            for folder in self.results.iterdir():
-                if folder.stat().st_mtime < oldest:
-                    shutil.rmtree(folder, ignore_errors=True)
-
-    def remove_result(self, key: str) -> None:
-        """Remove the result of a statement that its client has read."""
-        shutil.rmtree(self.results / key, ignore_errors=True)
 
     def cancel(self, key: str) -> None:
         """Cancel one statement; the others are not affected. Nothing happens if it has ended."""
@@ -247,11 +225,11 @@ class Warehouse:
             execution.end(result)
 
     def _spawn(self) -> _Process:
-        self.results.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.results.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         settings = json.dumps(settings_to_json(self._settings))
         module = "lakeward.workspace.warehouse.statement_process"
         channel = StatementChannel(
-            [sys.executable, "-m", module, settings, str(self.results)],
+            [sys.executable, "-m", module, settings, str(self.results.path)],
             environ={"LAKEWARD_HOME": str(self._settings.home)},
             log=self._folder / "warehouse.log",
             on_message=lambda message: self._receive(process, message),
