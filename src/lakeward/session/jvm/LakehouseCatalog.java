@@ -288,9 +288,27 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         if (namespace.length == 0) namespace = from.namespace();
         if (namespace.length == 2 && namespace[0].equalsIgnoreCase(catalog)) namespace = new String[] {namespace[1]};
         InformationSchema.requireOther(catalog, namespace, "User does not have CREATE TABLE on");
-        Identifier target = Identifier.of(namespace, to.name());
+        Identifier target = Identifier.of(requireSameSchema("table", from, namespace), to.name());
         if (viewExists(target)) throw new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(target);
         super.renameTable(in(from), in(target));
+    }
+
+    /**
+     * A table and a view keep their catalog and their schema.
+     * Source: https://docs.databricks.com/aws/en/error-messages/error-classes (CANNOT_RENAME_ACROSS_SCHEMA)
+     */
+    private String[] requireSameSchema(String type, Identifier from, String[] namespace) {
+        String[] parts = namespace;
+        if (parts.length == 2 && !parts[0].equalsIgnoreCase(catalog)) {
+            throw PythonSqlBridge.error("CANNOT_RENAME_ACROSS_CATALOG", "0AKD0", "Renaming a " + type + " across catalogs is not allowed: "
+                + fullName(from) + " cannot move to the catalog " + parts[0] + ".");
+        }
+        if (parts.length == 2) parts = new String[] {parts[1]};
+        if (parts.length == 1 && parts[0].equalsIgnoreCase(from.namespace()[0])) return from.namespace();
+        if (parts.length == 0) return from.namespace();
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "CANNOT_RENAME_ACROSS_SCHEMA");
+        error.putObject("parameters").put("type", type);
+        throw PythonSqlBridge.error(error);
     }
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
@@ -471,7 +489,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         InformationSchema.requireOther(catalog, to.namespace(), "User does not have CREATE TABLE on");
         if (!viewExists(from)) throw new NoSuchViewException(from);
         requireName(to);
-        if (viewExists(to) || super.tableExists(in(to))) throw new ViewAlreadyExistsException(to);
-        folder.rename(view(from), view(to));
+        Identifier target = Identifier.of(requireSameSchema("view", from, to.namespace()), to.name());
+        if (viewExists(target) || super.tableExists(in(target))) throw new ViewAlreadyExistsException(target);
+        folder.rename(view(from), view(target));
     }
 }

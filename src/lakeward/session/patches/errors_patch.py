@@ -4,6 +4,7 @@
   Py4J's error, which has no condition.
 - `getMessage` of PySpark's exceptions fills Spark's own templates, and fails for a condition of Delta, which
   is not among them. PySpark calls it for every error with a position in a statement.
+- Some errors have a number for a condition, and a name in the list of Databricks (`named_conditions`).
 - Spark's session catalog has one level of databases: `IdentifierCodec` joins catalog and schema into one
   name, `main__default`. Errors about functions, partitions and databases contain this name.
 """
@@ -16,6 +17,7 @@ from typing import Any, cast
 
 from lakeward.patching import PatchSpec, install
 from lakeward.session.patches.empty_folders import empty_folder_hint
+from lakeward.session.patches.named_conditions import with_name
 from lakeward.session.paths import PathMap
 from lakeward.session.settings import Settings
 from lakeward.spark_internals import current_gateway
@@ -65,7 +67,7 @@ def _convert_exception(before: Any, *, settings: Settings) -> Any:
 
     @wraps(before)
     def convert_exception(e: Any) -> Any:
-        converted = _convert_with_condition(before(e), e)
+        converted = with_name(_convert_with_condition(before(e), e))
         text = getattr(converted, "_desc", None)
         if text and "__" in text and warehouse.is_dir():
             catalogs = frozenset(each.name for each in warehouse.iterdir())
