@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -79,3 +81,33 @@ def test_a_dropped_key_is_not_listed(spark: SparkSession, schema: str) -> None:
     spark.sql(f"CREATE TABLE {schema}.t (id INT NOT NULL PRIMARY KEY)")
     spark.sql(f"ALTER TABLE {schema}.t DROP PRIMARY KEY")
     assert constraints(spark, f"DESCRIBE EXTENDED {schema}.t") == []
+
+
+@pytest.fixture(params=["/", "/Volumes/main/described/files/"], ids=["folder", "volume"])
+def path_table(spark: SparkSession, schema: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    spark.sql(f"CREATE VOLUME {schema}.files")
+    place = f"{tmp_path}{request.param}t" if request.param == "/" else f"{request.param}t"
+    spark.sql(f"CREATE TABLE delta.`{place}` (id INT, name STRING)")
+    return f"delta.`{place}`"
+
+
+def test_a_table_of_a_path_is_described(spark: SparkSession, path_table: str) -> None:
+    """Its name has no catalog and schema that could hold keys."""
+    for spelling in SPELLINGS:
+        rows = {row.col_name: row.data_type for row in spark.sql(f"{spelling} {path_table}").collect()}
+        assert (rows["id"], rows["name"], rows["Provider"]) == ("int", "string", "delta"), spelling
+    json_row = spark.sql(f"DESCRIBE TABLE EXTENDED {path_table} AS JSON").first()
+    assert json_row is not None
+    document = json.loads(json_row.json_metadata)
+    assert [column["name"] for column in document["columns"]] == ["id", "name"]
+    assert (
+        document["table_name"] == path_table.replace("delta.", "`delta`.") and "catalog_name" not in document
+    )
+
+
+def test_a_table_of_a_path_is_changed_and_refreshed(spark: SparkSession, path_table: str) -> None:
+    spark.sql(f"ALTER TABLE {path_table} ADD CONSTRAINT positive CHECK (id > 0)")
+    spark.sql(f"ALTER TABLE {path_table} DROP CONSTRAINT positive")
+    spark.sql(f"REFRESH TABLE {path_table}")
+    spark.sql(f"INSERT INTO {path_table} VALUES (-1, 'x')")
+    assert spark.table(path_table).count() == 1

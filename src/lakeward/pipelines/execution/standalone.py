@@ -29,7 +29,7 @@ from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.queries import NameScope, query_function
 from lakeward.pipelines.sql.statements import DatasetStatement, SourceStatement
 from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
-from lakeward.quoting import quote_name, use_statement
+from lakeward.quoting import names_path, quote_name, use_statement
 from lakeward.spark_internals import activated
 from lakeward.sql import (
     LABELS,
@@ -109,7 +109,9 @@ def create_standalone_table(spark: SparkSession, command: CreateStandaloneTable)
 
 
 def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTable) -> Any:
-    """Refresh the table; REFRESH TABLE of any other table is Spark's own statement."""
+    """Refresh the table; REFRESH TABLE of any other table, or of a path, is Spark's own statement."""
+    if command.kind is None and names_path(command.table) and not command.full:
+        return run_with_delta(spark, command.text)
     context = current_context(spark)
     name = context.qualify(command.table)
     stored = load_table(spark, name) if context.schema_exists(*name[:2]) else None

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
-from lakeward.quoting import quote_identifier, quote_name
+from lakeward.quoting import names_path, quote_identifier, quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
 from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
@@ -157,7 +157,9 @@ def _complete(context: SessionContext, table: str, key: Key) -> Key:
 
 
 def stored_keys(spark: SparkSession, table: list[str]) -> list[Key]:
-    """Return the keys of a table."""
+    """Return the keys of a table; a table that a path names has none."""
+    if names_path(table):
+        return []
     context = current_context(spark)
     return [Key(**key) for key in context.metadata("TABLE", context.qualify(table)).get("keys", [])]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dataset_properties import shown_properties
-from lakeward.quoting import quote_name
+from lakeward.quoting import names_path, quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.table_descriptions import DescribeExtended, extended_table
 from lakeward.sql.session_context import current_context, run_with_delta
@@ -47,18 +47,25 @@ class DescribeAsJson(Command):
         information = {row["col_name"]: row["data_type"] for row in rows[len(schema) :]}
         if "Catalog" not in information:
             return run_with_delta(spark, self.text)
-        catalog, namespace, name = current_context(spark).qualify(self.table)
         document: dict[str, Any] = {
-            "table_name": name,
-            "catalog_name": catalog,
-            "schema_name": namespace,
-            "namespace": [namespace],
+            **self._names(spark),
             "columns": [_field(each) for each in schema.fields],
             **{field: information[row] for field, row in _FIELDS.items() if information.get(row)},
         }
         if information.get("Provider") == "delta":
             document |= _of_delta(spark, self.table)
         return Rows("json_metadata STRING", [[json.dumps(document, ensure_ascii=False)]])
+
+    def _names(self, spark: SparkSession) -> dict[str, Any]:
+        if names_path(self.table):
+            return {"table_name": quote_name(self.table)}
+        catalog, namespace, name = current_context(spark).qualify(self.table)
+        return {
+            "table_name": name,
+            "catalog_name": catalog,
+            "schema_name": namespace,
+            "namespace": [namespace],
+        }
 
 
 def _of_delta(spark: SparkSession, table: list[str]) -> dict[str, Any]:
