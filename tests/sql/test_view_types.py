@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -96,8 +97,26 @@ def test_information_schema_has_the_declared_types(
 
 
 @pytest.mark.parametrize("statement", ["DESCRIBE", "DESC TABLE", "DESCRIBE EXTENDED", "DESCRIBE FORMATTED"])
-def test_descriptions_of_tables_have_the_declared_types(
+def test_descriptions_have_the_declared_types(
     spark: SparkSession, view: Callable[[str], DataFrame], statement: str
 ) -> None:
-    shown = {row.col_name: row.data_type for row in spark.sql(f"{statement} {TABLE}").collect()}
-    assert {column: shown[column] for column in COLUMNS} == COLUMNS
+    view(VIEWS["plain"])
+    for name in (TABLE, VIEW):
+        shown = {row.col_name: row.data_type for row in spark.sql(f"{statement} {name}").collect()}
+        assert {column: shown[column] for column in COLUMNS} == COLUMNS
+        for column, declared in COLUMNS.items():
+            rows = spark.sql(f"{statement} {name} {column.upper()}").collect()
+            assert ("data_type", declared.lower()) in [(row[0], row[1].lower()) for row in rows]
+
+
+@pytest.mark.parametrize("name", [TABLE, VIEW])
+def test_descriptions_as_json_have_the_declared_types(
+    spark: SparkSession, view: Callable[[str], DataFrame], name: str
+) -> None:
+    view(VIEWS["plain"])
+    document = json.loads(spark.sql(f"DESCRIBE TABLE EXTENDED {name} AS JSON").collect()[0][0])
+    v, c, s, a, m = (column["type"] for column in document["columns"])
+    assert (v, c) == ({"name": "varchar", "length": 5}, {"name": "char", "length": 4})
+    assert s["fields"][0]["type"] == {"name": "varchar", "length": 4}
+    assert a["element_type"] == {"name": "varchar", "length": 2}
+    assert m["value_type"] == {"name": "char", "length": 2}

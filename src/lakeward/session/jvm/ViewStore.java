@@ -38,6 +38,20 @@ public class ViewStore {
         return b.build();
     }
 
+    /** The view with other columns. */
+    static View withColumns(View view, StructType columns) {
+        View.Builder b = new View.Builder();
+        b.withSchema(columns);
+        b.withProperties(view.properties());
+        b.withQueryText(view.queryText());
+        b.withCurrentCatalog(view.currentCatalog());
+        b.withCurrentNamespace(view.currentNamespace());
+        b.withSqlConfigs(view.sqlConfigs());
+        b.withSchemaMode(view.schemaMode());
+        b.withQueryColumnNames(view.queryColumnNames());
+        return b.build();
+    }
+
     void write(Path file, View v) {
         ObjectNode json = WarehouseLayout.JSON.createObjectNode();
         json.put("query", v.queryText());

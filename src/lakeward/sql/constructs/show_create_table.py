@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
     from pyspark.sql.types import StructField
 
-_DEFAULT, _DECLARED_TYPE = "CURRENT_DEFAULT", "__CHAR_VARCHAR_TYPE_STRING"
+_DEFAULT, DECLARED_TYPE = "CURRENT_DEFAULT", "__CHAR_VARCHAR_TYPE_STRING"
 _IDENTITY, _GENERATED = "delta.identity.", "delta.generationExpression"
 # Delta computes these for the new table.
 _COMPUTED = ("delta.columnMapping.maxColumnId", "delta.rowTracking.materialized")
@@ -105,7 +105,7 @@ def _stored_fields(spark: SparkSession, location: str) -> list[StructField]:
 def _column(field: StructField, plain: str) -> str:
     """Return the declaration of a column; `plain` is the type of strings without a collation."""
     metadata = field.metadata
-    declared = metadata.get(_DECLARED_TYPE) or type_text(field.dataType, with_comments=True)
+    declared = metadata.get(DECLARED_TYPE) or type_text(field.dataType, with_comments=True)
     declared = plain if declared == "string" else declared
     # Names of fields keep their case.
     parts = [f"  {quote_if_needed(field.name)}", declared if "<" in declared else declared.upper()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.dataset_properties import shown_properties
 from lakeward.quoting import names_path, quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.constructs.show_create_table import DECLARED_TYPE
 from lakeward.sql.constructs.table_descriptions import DescribeExtended, extended_table
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
@@ -81,8 +82,10 @@ def _of_delta(spark: SparkSession, table: list[str]) -> dict[str, Any]:
 
 
 def _field(field: StructField) -> dict[str, Any]:
-    comment = (field.metadata or {}).get("comment")
-    found = {"name": field.name, "type": type_as_json(field.dataType), "nullable": field.nullable}
+    metadata = field.metadata or {}
+    comment, declared = metadata.get("comment"), metadata.get(DECLARED_TYPE)
+    kind = type(field.dataType).fromDDL(declared) if declared else field.dataType
+    found = {"name": field.name, "type": type_as_json(kind), "nullable": field.nullable}
     return {**found, "comment": comment} if comment else found
 
 
