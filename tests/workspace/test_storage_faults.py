@@ -249,10 +249,10 @@ def test_a_model_whose_deletion_ends_early_is_deleted_again_with_its_grants(
     context: ServerContext, tmp_path: Path, fail_to_delete: Callable[..., None], deletions: int
 ) -> None:
     names = {"name": "old", "catalog_name": "main", "schema_name": "default"}
-    models.create_model(_call(context, tmp_path, names))
+    models.MODELS.create(_call(context, tmp_path, names))
     context.store.put(GRANTS, "/model/main.default.old", {"analysts": ["EXECUTE"]})
-    fail_to_delete(models.delete_model, "main.default.old", {}, deletions=deletions)
-    models.delete_model(replace(_call(context, tmp_path, {}), path_parameter="main.default.old"))
+    fail_to_delete(models.MODELS.delete, "main.default.old", {}, deletions=deletions)
+    models.MODELS.delete(replace(_call(context, tmp_path, {}), path_parameter="main.default.old"))
     assert context.store.get(GRANTS, "/model/main.default.old") is None
 
 
@@ -260,10 +260,10 @@ def test_a_model_that_is_renamed_on_a_full_disk_keeps_its_grants(
     context: ServerContext, tmp_path: Path, fail_to_delete: Callable[..., None]
 ) -> None:
     names = {"name": "old", "catalog_name": "main", "schema_name": "default"}
-    models.create_model(_call(context, tmp_path, names))
+    models.MODELS.create(_call(context, tmp_path, names))
     held = {"privilege_assignments": []}
     context.store.put(GRANTS, "/model/main.default.old", held)
-    fail_to_delete(models.update_model, "main.default.old", {"new_name": "new"})
+    fail_to_delete(models.MODELS.update, "main.default.old", {"new_name": "new"})
     found = {each["full_name"] for each in context.store.find("uc_model")}
     assert found == {"main.default.old", "main.default.new"}
     assert context.store.get(GRANTS, "/model/main.default.new") == held
