@@ -26,76 +26,70 @@ def routines(view: CatalogView) -> Iterator[Row]:
         owner = view.metadata("FUNCTION", name).get("owner") or view.user
         created = int(description["createTime"]) * 1000 if "createTime" in description else None
         yield {
-            **dict(zip(_SPECIFIC, name, strict=True)),
-            **dict(zip(_ROUTINE, name, strict=True)),
+            **_routine(name, "FUNCTION", owner, created),
             **({"data_type": "TABLE", "full_data_type": f"TABLE({returns})"} if is_table else _type(returns)),
-            "routine_type": "FUNCTION",
             "routine_body": "SQL" if is_sql and python is None else "EXTERNAL",
             "routine_definition": python.body if python else expression or query,
             "external_language": "Python" if python else None,
-            "parameter_style": "SQL",
             "is_deterministic": "NO" if description.get("deterministic") == "false" else "YES",
             "sql_data_access": "READS SQL DATA" if description.get("query") else "CONTAINS SQL",
-            "is_null_call": "YES",
             "security_type": "DEFINER",
-            "as_locator": "NO",
-            "routine_owner": owner,
             "comment": description.get("comment"),
-            "created": created,
-            "created_by": owner,
-            "last_altered": created,
-            "last_altered_by": owner,
         }
     for name, procedure in view.procedures():
         yield {
-            **dict(zip(_SPECIFIC, name, strict=True)),
-            **dict(zip(_ROUTINE, name, strict=True)),
-            "routine_type": "PROCEDURE",
+            **_routine(name, "PROCEDURE", procedure.owner, procedure.created),
             "routine_body": "SQL",
             "routine_definition": procedure.body,
-            "parameter_style": "SQL",
             "is_deterministic": "NO",
             "sql_data_access": "MODIFIES SQL DATA",
-            "is_null_call": "YES",
             "security_type": procedure.security,
-            "as_locator": "NO",
-            "routine_owner": procedure.owner,
             "comment": procedure.comment,
-            "created": procedure.created,
-            "created_by": procedure.owner,
-            "last_altered": procedure.created,
-            "last_altered_by": procedure.owner,
         }
+
+
+def _routine(name: Name, kind: str, owner: str, created: int | None) -> Row:
+    """Return the columns that functions and procedures have alike."""
+    return {
+        **dict(zip(_SPECIFIC, name, strict=True)),
+        **dict(zip(_ROUTINE, name, strict=True)),
+        "routine_type": kind,
+        "parameter_style": "SQL",
+        "is_null_call": "YES",
+        "as_locator": "NO",
+        "routine_owner": owner,
+        "created": created,
+        "created_by": owner,
+        "last_altered": created,
+        "last_altered_by": owner,
+    }
 
 
 def parameters(view: CatalogView) -> Iterator[Row]:
     """Yield one row per parameter."""
     for name, description, _ in _descriptions(view):
         for number, field in enumerate(_fields(view, description.get("inputParam", "")), 1):
-            yield {
-                **dict(zip(_SPECIFIC, name, strict=True)),
-                **_type(field.dataType.simpleString()),
-                "ordinal_position": number,
-                "parameter_mode": "IN",
-                "is_result": "NO",
-                "as_locator": "NO",
-                "parameter_name": field.name,
-                "parameter_default": field.metadata.get("default"),
-                "comment": field.metadata.get("comment"),
-            }
+            default, comment = field.metadata.get("default"), field.metadata.get("comment")
+            yield _parameter(name, number, field.name, field.dataType.simpleString(), "IN", default, comment)
     for name, procedure in view.procedures():
         for number, each in enumerate(procedure.parameters, 1):
-            yield {
-                **dict(zip(_SPECIFIC, name, strict=True)),
-                **_type(each.type),
-                "ordinal_position": number,
-                "parameter_mode": each.mode,
-                "is_result": "NO",
-                "as_locator": "NO",
-                "parameter_name": each.name,
-                "parameter_default": each.default,
-                "comment": each.comment,
-            }
+            yield _parameter(name, number, each.name, each.type, each.mode, each.default, each.comment)
+
+
+def _parameter(
+    routine: Name, number: int, name: str, type_: str, mode: str, default: str | None, comment: str | None
+) -> Row:
+    return {
+        **dict(zip(_SPECIFIC, routine, strict=True)),
+        **_type(type_),
+        "ordinal_position": number,
+        "parameter_mode": mode,
+        "is_result": "NO",
+        "as_locator": "NO",
+        "parameter_name": name,
+        "parameter_default": default,
+        "comment": comment,
+    }
 
 
 def routine_columns(view: CatalogView) -> Iterator[Row]:
