@@ -179,40 +179,23 @@ class GraphResolver:
     def _fit_schema(
         self, dataset: Dataset, kind: DatasetKind, evaluated: list[EvaluatedFlow], errors: list[PipelineError]
     ) -> ResolvedDataset:
-        declared = declared_schema(dataset)
-        schema: Any = declared
-        whole = set()
+        schema: Any = declared_schema(dataset)
         if dataset.sink is not None:
             require_sink_format(self.spark, dataset)
         for each in evaluated:
-            if each.flow.snapshot_source is not None:
-                each.query = with_declared_versions(each.query, declared)
-            each.query = align_to_schema(each.query, declared, dataset, complete=kind == "materialized_view")
-            errors += [
-                error
-                for error in invalid_expectations(each.query, dataset.expectations, dataset.name)
-                if str(error) not in map(str, errors)
-            ]
-            if each.flow.replaces is not None:
-                require_replace_columns(each.query, each.flow.replaces)
-            if (
-                kind == "streaming_table"
-                and each.query.isStreaming
-                and aggregates_without_watermark(each.query)
-            ):
-                whole.add(each.flow.name)
-            if kind == "sink":
-                require_output_mode(each.query, each.flow.mode)
+            self._fit_query(dataset, kind, each, errors)
             found = nullable_schema(each.query.schema)
             schema = found if schema is None else merge_new_fields(schema, found)
+        whole = {
+            each.flow.name
+            for each in evaluated
+            if kind == "streaming_table"
+            and each.query.isStreaming
+            and aggregates_without_watermark(each.query)
+        }
         errors += validate_complete_mode(dataset, whole)
         if dataset.is_table:
-            stored, path = load_table(self.spark, dataset.key), dataset.options.path
-            if stored is None and path is not None:
-                errors += validate_location(dataset, load_table_at(self.spark, path), self.owner)
-            errors += validate_stored_table(dataset, stored, self.owner)
-            if stored is not None and kind == "streaming_table" and dataset.key not in self.resets:
-                schema = merge_new_fields(stored.schema, schema)
+            schema = self._fit_stored_table(dataset, kind, schema, errors)
         needs = {key for each in evaluated for key in each.inputs}
         if kind == "streaming_table":
             upstream = [done for key, done in self.resolved_graph.datasets.items() if key in needs]
@@ -229,6 +212,38 @@ class GraphResolver:
         return ResolvedDataset(
             dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained, lineage, unknown
         )
+
+    def _fit_query(
+        self, dataset: Dataset, kind: DatasetKind, evaluated: EvaluatedFlow, errors: list[PipelineError]
+    ) -> None:
+        """Align a query with the declared columns, and check what depends on its own."""
+        flow, declared = evaluated.flow, declared_schema(dataset)
+        query = evaluated.query
+        if flow.snapshot_source is not None:
+            query = with_declared_versions(query, declared)
+        query = align_to_schema(query, declared, dataset, complete=kind == "materialized_view")
+        errors += [
+            error
+            for error in invalid_expectations(query, dataset.expectations, dataset.name)
+            if str(error) not in map(str, errors)
+        ]
+        if flow.replaces is not None:
+            require_replace_columns(query, flow.replaces)
+        if kind == "sink":
+            require_output_mode(query, flow.mode)
+        evaluated.query = query
+
+    def _fit_stored_table(
+        self, dataset: Dataset, kind: DatasetKind, schema: Any, errors: list[PipelineError]
+    ) -> Any:
+        """Return the schema of the table after the update, and check the table that is there."""
+        stored, path = load_table(self.spark, dataset.key), dataset.options.path
+        if stored is None and path is not None:
+            errors += validate_location(dataset, load_table_at(self.spark, path), self.owner)
+        errors += validate_stored_table(dataset, stored, self.owner)
+        if stored is None or kind != "streaming_table" or dataset.key in self.resets:
+            return schema
+        return merge_new_fields(stored.schema, schema)
 
     def _explain_error(self, error: Exception, dataset: Dataset) -> PipelineError:
         where = with_source_location(error, what=f"dataset `{dataset.name}`", folders=self.folders)

@@ -23,62 +23,70 @@ if TYPE_CHECKING:
 
 
 def validate_declaration(dataset: Dataset) -> list[PipelineError]:
-    """Return the errors that are found without calling a function."""
-    if not dataset.flows:
-        what = "sink" if dataset.sink else "streaming table"
-        return [
-            PipelineError(
-                "PIPELINE_DATASET_WITHOUT_FLOW",
-                f"{dataset.location}: nothing writes to the {what} `{dataset.name}`.",
-                next_step=f'Add a flow: @dp.append_flow(target="{dataset.name}").',
-            )
-        ]
+    """Return the first error that is found without calling a function; a list without any."""
+    found = (check(dataset) for check in (_check_flows, _check_changes, _check_updates, _check_queries))
+    return [error for error in found if error is not None][:1]
+
+
+def _check_flows(dataset: Dataset) -> PipelineError | None:
+    if dataset.flows:
+        return None
+    what = "sink" if dataset.sink else "streaming table"
+    return PipelineError(
+        "PIPELINE_DATASET_WITHOUT_FLOW",
+        f"{dataset.location}: nothing writes to the {what} `{dataset.name}`.",
+        next_step=f'Add a flow: @dp.append_flow(target="{dataset.name}").',
+    )
+
+
+def _check_changes(dataset: Dataset) -> PipelineError | None:
+    """Check the flows of AUTO CDC: they have the target to themselves, and one type."""
     changes = [flow for flow in dataset.flows if flow.change_args is not None]
     others = [flow for flow in dataset.flows if flow.change_args is None]
     if changes and others:
-        return [
-            PipelineError(
-                "AUTO_CDC_AND_APPEND_FLOWS_ON_ONE_TARGET",
-                f"{others[0].location}: `{others[0].name}` appends to `{dataset.name}`, to which "
-                f"`{changes[0].name}` at {changes[0].location} applies changes.",
-                next_step="Give one of them a table of its own.",
-            )
-        ]
+        return PipelineError(
+            "AUTO_CDC_AND_APPEND_FLOWS_ON_ONE_TARGET",
+            f"{others[0].location}: `{others[0].name}` appends to `{dataset.name}`, to which "
+            f"`{changes[0].name}` at {changes[0].location} applies changes.",
+            next_step="Give one of them a table of its own.",
+        )
     snapshots = [flow for flow in changes if flow.snapshot_source is not None]
     if snapshots and (len(changes) > 1 or dataset.expectations):
-        return [_snapshot_flow_error(dataset, snapshots[0], changes)]
+        return _snapshot_flow_error(dataset, snapshots[0], changes)
     kinds = {(flow.change_args.scd_type, flow.change_args.bitemporal) for flow in changes if flow.change_args}
     if len(kinds) > 1 or (changes and dataset.dataset_type != "streaming_table"):
-        return [
-            PipelineError(
-                "INVALID_AUTO_CDC_TARGET",
-                f"{changes[-1].location}: `{dataset.name}` is not a valid target for the changes of "
-                f"`{changes[-1].name}`: "
-                + ("its flows differ in SCD type." if len(kinds) > 1 else "it has a query of its own."),
-                next_step=f'Declare a target for it: dp.create_streaming_table("{dataset.name}").',
-            )
-        ]
+        return PipelineError(
+            "INVALID_AUTO_CDC_TARGET",
+            f"{changes[-1].location}: `{dataset.name}` is not a valid target for the changes of "
+            f"`{changes[-1].name}`: "
+            + ("its flows differ in SCD type." if len(kinds) > 1 else "it has a query of its own."),
+            next_step=f'Declare a target for it: dp.create_streaming_table("{dataset.name}").',
+        )
+    return None
+
+
+def _check_updates(dataset: Dataset) -> PipelineError | None:
     updates = [flow for flow in dataset.flows if flow.mode == "update"]
-    if updates and dataset.sink is None:
-        return [
-            PipelineError(
-                "INVALID_UPDATE_FLOW_TARGET",
-                f"{updates[0].location}: the update flow `{updates[0].name}` writes to `{dataset.name}`, "
-                "which is not a sink.",
-                next_step="Use append_flow for tables, or declare a sink with create_sink.",
-            )
-        ]
-    if dataset.dataset_type in ("materialized_view", "view") and len(dataset.flows) > 1:
-        names = ", ".join(f"`{flow.name}` at {flow.location}" for flow in dataset.flows)
-        what = "materialized view" if dataset.dataset_type == "materialized_view" else "view"
-        return [
-            PipelineError(
-                "MATERIALIZED_VIEW_WITH_MULTIPLE_QUERIES",
-                f"{dataset.location}: the {what} `{dataset.name}` has more than one query: {names}.",
-                next_step="Combine the queries in one function, or append to a streaming table with flows.",
-            )
-        ]
-    return []
+    if not updates or dataset.sink is not None:
+        return None
+    return PipelineError(
+        "INVALID_UPDATE_FLOW_TARGET",
+        f"{updates[0].location}: the update flow `{updates[0].name}` writes to `{dataset.name}`, "
+        "which is not a sink.",
+        next_step="Use append_flow for tables, or declare a sink with create_sink.",
+    )
+
+
+def _check_queries(dataset: Dataset) -> PipelineError | None:
+    if dataset.dataset_type not in ("materialized_view", "view") or len(dataset.flows) < 2:
+        return None
+    names = ", ".join(f"`{flow.name}` at {flow.location}" for flow in dataset.flows)
+    what = "materialized view" if dataset.dataset_type == "materialized_view" else "view"
+    return PipelineError(
+        "MATERIALIZED_VIEW_WITH_MULTIPLE_QUERIES",
+        f"{dataset.location}: the {what} `{dataset.name}` has more than one query: {names}.",
+        next_step="Combine the queries in one function, or append to a streaming table with flows.",
+    )
 
 
 def _snapshot_flow_error(dataset: Dataset, flow: Flow, changes: list[Flow]) -> PipelineError:
