@@ -192,29 +192,15 @@ def run(
     """Run the event loop until a signal ends it."""
     folder = server_folder(settings)
     # Imported here: reading the connection file needs no server.
-    from lakeward.workspace.api import alerts
-    from lakeward.workspace.api.run_submission import trigger_run
     from lakeward.workspace.http.application import RequestHandler, application
     from lakeward.workspace.http.asgi_server import serve_until_stopped
 
     environment = Environment(settings=lambda: settings)
     handler = RequestHandler(environment, context, log, folder / "uploads")
 
-    def start(job: Document, cause: str) -> None:
-        trigger_run(ServerRequest(environment, user=job["creator_user_name"], context=context), job, cause)
-
-    firing = TriggerScheduler(context.store, settings, start, lambda fault: log.add(fault=fault))
-
-    def evaluate(alert: Document, _: str) -> None:
-        request = ServerRequest(environment, context=context)
-        alerts.evaluate(request, alert["job_id"])
-
-    alerting = TriggerScheduler(
-        context.store, settings, evaluate, lambda fault: log.add(fault=fault), find=alerts.schedules
-    )
-    if with_schedules:
-        firing.start()
-        alerting.start()
+    schedulers = _schedulers(environment, context, log)
+    for scheduler in schedulers if with_schedules else ():
+        scheduler.start()
 
     # Later: it must not delay the first requests.
     retention = threading.Timer(
@@ -225,8 +211,8 @@ def run(
 
     def closing() -> None:
         retention.cancel()
-        firing.close()
-        alerting.close()
+        for scheduler in schedulers:
+            scheduler.close()
         context.runner.close("The workspace's server was stopped.")
         context.contexts.close()
         context.runner.wait(_END_OF_RUNS)
@@ -237,6 +223,29 @@ def run(
         log.close()
 
     serve_until_stopped(application(handler, closing), listeners, ready, context.warehouse.close)
+
+
+def _schedulers(
+    environment: Environment, context: ServerContext, log: RequestLog
+) -> tuple[TriggerScheduler, TriggerScheduler]:
+    """Return what starts jobs and evaluates alerts by their schedules."""
+    from lakeward.workspace.api import alerts
+    from lakeward.workspace.api.run_submission import trigger_run
+
+    def start(job: Document, cause: str) -> None:
+        trigger_run(ServerRequest(environment, user=job["creator_user_name"], context=context), job, cause)
+
+    def evaluate(alert: Document, _: str) -> None:
+        alerts.evaluate(ServerRequest(environment, context=context), alert["job_id"])
+
+    def report(fault: str) -> None:
+        log.add(fault=fault)
+
+    settings = environment.settings()
+    return (
+        TriggerScheduler(context.store, settings, start, report),
+        TriggerScheduler(context.store, settings, evaluate, report, find=alerts.schedules),
+    )
 
 
 def ignore_in_git(home: Path) -> None:

@@ -11,24 +11,22 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.workspace.state.settings_json import settings_from_json
+
+if TYPE_CHECKING:
+    from lakeward.workspace.command_contexts.interpreter import Interpreter
 
 
 def main(arguments: list[str]) -> int:
     """Run commands until the input ends."""
-    pipe = int(arguments[0])
-    os.set_inheritable(pipe, False)
-    answers = os.fdopen(pipe, "w", encoding="utf-8", buffering=1)
-    # One stream for all lines: another would lose what the first has read ahead.
-    lines = os.fdopen(os.dup(0), encoding="utf-8")
+    lines, answers = _open_streams(int(arguments[0]))
     order = json.loads(lines.readline())
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
 
     from lakeward.databricks_shims import use_surroundings
-    from lakeward.dbutils import Environment, redact
+    from lakeward.dbutils import Environment
     from lakeward.notebooks import install_commands, install_packages, notebook_packages
     from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
     from lakeward.workspace.command_contexts.interpreter import Interpreter
@@ -61,18 +59,37 @@ def main(arguments: list[str]) -> int:
         for line in lines:
             command = json.loads(line)
             busy.set()
-            try:
-                results = interpreter.run(command["language"], command["command"])
-            except KeyboardInterrupt:
-                results = {"resultType": "error", "summary": "Cancelled", "cause": "Command cancelled"}
-            except BaseException as error:  # noqa: BLE001  # of the command: the context continues
-                summary = redact(f"{type(error).__name__}: {error}")
-                results = {"resultType": "error", "summary": summary, "cause": summary}
+            results = _run_command(interpreter, command)
             if os.getpid() != process:
                 os._exit(0)  # a child that the command has forked takes no further commands
             busy.clear()
             answers.write(json.dumps({"id": command["id"], "results": results}) + "\n")
     return 0
+
+
+def _open_streams(pipe: int) -> tuple[TextIO, TextIO]:
+    """Return the input, which commands then find empty, and the pipe of the answers."""
+    os.set_inheritable(pipe, False)
+    answers = os.fdopen(pipe, "w", encoding="utf-8", buffering=1)
+    # One stream for all lines: another would lose what the first has read ahead.
+    lines = os.fdopen(os.dup(0), encoding="utf-8")
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    return lines, answers
+
+
+def _run_command(interpreter: Interpreter, command: Mapping[str, str]) -> dict[str, Any]:
+    """Return the results of a command; an error is a result, too."""
+    from lakeward.dbutils import redact
+
+    try:
+        return interpreter.run(command["language"], command["command"])
+    except KeyboardInterrupt:
+        return {"resultType": "error", "summary": "Cancelled", "cause": "Command cancelled"}
+    except BaseException as error:  # noqa: BLE001  # of the command: the context continues
+        summary = redact(f"{type(error).__name__}: {error}")
+        return {"resultType": "error", "summary": summary, "cause": summary}
 
 
 if __name__ == "__main__":
