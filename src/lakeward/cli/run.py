@@ -21,9 +21,12 @@ from lakeward.cli.options import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from lakeward.bundle import Bundle
+    from lakeward.cli.execution import RunDisplay
     from lakeward.cli.progress_display import Watcher
     from lakeward.jobs import JobRun
     from lakeward.pipelines import Update
+    from lakeward.session import Settings
 
 
 @click.command()
@@ -64,17 +67,16 @@ def run(
     `resources: jobs:`. FILE:JOB names one of several.
     """
     from lakeward.bundle import FIELD_TYPE
-    from lakeward.cli import next_steps, pipeline_lookup
     from lakeward.cli.command_context import find_context, job_of_file, with_deployed_files
+    from lakeward.cli.execution import execute
 
     named = job_of_file(key, target, variables)
     context, key = named or (find_context(target, variables, key=key), key)
     bundle = context.require_bundle(key)
-    context = with_deployed_files(context)
+    settings = with_deployed_files(context).settings
     for notice in bundle.notices:
         if notice.rule == FIELD_TYPE:  # the run does not have these values
             click.echo(str(notice), err=True)
-    title = f"{key} · {bundle.target}"
     is_job = bundle.kind_of(key) == "job"
     if not is_job:
         refuse_job_options(key, parameters, only, repair)
@@ -87,44 +89,69 @@ def run(
         selection = jobs.PipelineSelection(**flags)
         if not is_job:
             return jobs.run_pipeline(
-                bundle,
-                key,
-                settings=context.settings,
-                selection=selection,
-                continuous=continuous,
-                on_event=on_event,
+                bundle, key, settings=settings, selection=selection, continuous=continuous, on_event=on_event
             )
         options = jobs.RunOptions(
             parameters=parameters, only=only, selection=selection, isolated=isolated, repair=repair
         )
         listeners = jobs.RunListeners(on_event=on_event)
-        return jobs.run(bundle, key, settings=context.settings, options=options, listeners=listeners)
+        return jobs.run(bundle, key, settings=settings, options=options, listeners=listeners)
 
-    def next_commands(result: Update | JobRun) -> list[str]:
-        pipeline = pipeline_lookup.pipeline_key(bundle, key)
-        return next_steps.next_commands(
-            result.datasets,
-            prefix=pipeline_lookup.name_prefix(bundle, pipeline, context.settings),
-            target=None if named else bundle.target,
-            events_of=pipeline,
-        )
+    display = display_of(
+        bundle,
+        key,
+        settings,
+        target=None if named else bundle.target,
+        is_run=not flags["dry_run"],
+        as_json=as_json,
+        watch=watch,
+    )
+    return execute(work, display, bundle)
 
-    from lakeward.cli.execution import RunDisplay, execute
+
+def display_of(
+    bundle: Bundle,
+    key: str,
+    settings: Settings,
+    *,
+    target: str | None,
+    is_run: bool,
+    as_json: bool,
+    watch: bool,
+) -> RunDisplay:
+    """Return what is shown of a run.
+
+    Args:
+        bundle: The bundle.
+        key: The key of the job or pipeline.
+        settings: Settings of the session.
+        target: The target that the next commands need; None for a job of a file.
+        is_run: Whether something runs; else it is checked alone.
+        as_json: Whether the result is one JSON object.
+        watch: Whether micro-batches are shown.
+    """
+    from lakeward.cli import next_steps, pipeline_lookup
+    from lakeward.cli.execution import RunDisplay
     from lakeward.cli.progress_display import ProgressBoard
 
-    is_run = not flags["dry_run"]
-    display = RunDisplay(
-        title=title,
-        settings=context.settings,
+    is_job = bundle.kind_of(key) == "job"
+    pipeline = pipeline_lookup.pipeline_key(bundle, key)
+
+    def next_commands(result: Update | JobRun) -> list[str]:
+        prefix = pipeline_lookup.name_prefix(bundle, pipeline, settings)
+        return next_steps.next_commands(result.datasets, prefix=prefix, target=target, events_of=pipeline)
+
+    return RunDisplay(
+        title=f"{key} · {bundle.target}",
+        settings=settings,
         as_json=as_json,
         next_commands=next_commands,
         # Most tasks are checked without Spark.
         stage=ProgressBoard.stage if is_run or not is_job else "checking …",
-        pipeline=pipeline_lookup.pipeline_key(bundle, key) if is_run else None,
+        pipeline=pipeline if is_run else None,
         job=key if is_job and is_run else None,
         watched=pipeline_lookup.pipeline_keys(bundle, key) if watch else None,
     )
-    return execute(work, display, bundle)
 
 
 def refuse_job_options(

@@ -50,7 +50,6 @@ def run_pipeline(
     Raises:
         ConfigurationError: The key or a source does not exist.
     """
-    selection = selection or PipelineSelection()
     pipeline = bundle.pipeline(key)
     files = sources(bundle.root, key, pipeline, settings=settings)
     from lakeward.environments import Layers, active, importable
@@ -60,22 +59,30 @@ def run_pipeline(
     # Imported here: a job without pipelines has no need for it.
     from lakeward.pipelines import UpdateOptions, run
 
-    root = pipeline.get("root_path")
     with active(layer), importable(projects_of_pipeline(bundle, key)):
         options = UpdateOptions(
-            name=str(pipeline.get("name") or key),
-            catalog=pipeline.get("catalog"),
-            schema=pipeline.get("schema") or pipeline.get("target"),
-            configuration={name: str(value) for name, value in (pipeline.get("configuration") or {}).items()},
-            root=bundle.root / root if root else None,
+            **_declared_options(bundle, key),
             storage=storage or settings.pipelines / key,
             event_log=event_log or event_log_table(pipeline),
             continuous=continuous,
-            development=bool(pipeline.get("development")),
             on_event=on_event,
-            **vars(selection),
+            **vars(selection or PipelineSelection()),
         )
         return run(files, options, settings=settings)
+
+
+def _declared_options(bundle: Bundle, key: str) -> dict[str, Any]:
+    """Return the options of an update that the pipeline itself declares."""
+    pipeline = bundle.pipeline(key)
+    root = pipeline.get("root_path")
+    return {
+        "name": str(pipeline.get("name") or key),
+        "catalog": pipeline.get("catalog"),
+        "schema": pipeline.get("schema") or pipeline.get("target"),
+        "configuration": {name: str(value) for name, value in (pipeline.get("configuration") or {}).items()},
+        "root": bundle.root / root if root else None,
+        "development": bool(pipeline.get("development")),
+    }
 
 
 def event_log_table(pipeline: Mapping[str, Any]) -> str | None:
