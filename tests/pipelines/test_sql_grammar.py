@@ -76,11 +76,11 @@ def test_columns_types_and_expectations_are_distinguished() -> None:
 
 def test_clauses_come_in_any_order() -> None:
     found = dataset(
-        """CREATE STREAMING TABLE t TBLPROPERTIES ("a.b" = "x", delta.c = true, n.o = 5, 'e' "f", 'g' = '')
+        """CREATE STREAMING TABLE t TBLPROPERTIES ("a.b" = "x", delta.c = true, n.o = -5, 'e' "f", 'g' = '')
            SCHEDULE REFRESH CRON '0 0 * * *' AT TIME ZONE 'UTC' PARTITIONED BY (a, `b c`) COMMENT 'c'
            CLUSTER BY AUTO LOCATION '/x' ROW FILTER s.f ON (a) AS SELECT 1"""
     )
-    properties = {"a.b": "x", "delta.c": "true", "n.o": "5", "e": "f", "g": ""}
+    properties = {"a.b": "x", "delta.c": "true", "n.o": "-5", "e": "f", "g": ""}
     assert found.options == {
         "table_properties": properties,
         "partition_cols": ["a", "`b c`"],

@@ -22,6 +22,22 @@ EVERY_CLAUSE = (
     """CREATE TABLE t (a INT MASK f USING COLUMNS (b, 'x'), b INT PRIMARY KEY,
     FOREIGN KEY (b) REFERENCES u (c)) WITH ROW FILTER g ON (a, 1)""",
 )
+# Lists of properties, and statements with one and where their command keeps it.
+PROPERTIES = {
+    "'a.b' = 'c'": {"a.b": "c"},
+    "'a.b' 'c'": {"a.b": "c"},
+    "'a.b' == 'c'": {"a.b": "c"},
+    "a.b = 'c' 'd'": {"a.b": "cd"},
+    "a.b 5": {"a.b": "5"},
+    "a.b = -1.5": {"a.b": "-1.5"},
+    "`a` = true, 'b' false": {"a": "true", "b": "false"},
+}
+WITH_PROPERTIES = {
+    "CREATE TABLE t DEEP CLONE s TBLPROPERTIES ({})": lambda command: command.options.properties,
+    "CREATE TEMPORARY VIEW v USING csv OPTIONS ({}, 'rescuedDataColumn' 'r')": lambda command: {
+        key: value for key, value in command.options.items() if key != "rescuedDataColumn"
+    },
+}
 NO_SESSION = cast("Any", None)
 
 
@@ -42,6 +58,13 @@ def test_every_command_survives_json() -> None:
     types = {type(command) for command in found}
     assert len(types) >= 30
     assert all(is_dataclass(each) for each in types)
+
+
+@pytest.mark.parametrize("statement", WITH_PROPERTIES)
+@pytest.mark.parametrize("properties", PROPERTIES)
+def test_each_spelling_of_properties_is_read(statement: str, properties: str) -> None:
+    command = rewrite(statement.format(properties))
+    assert WITH_PROPERTIES[statement](command) == PROPERTIES[properties]
 
 
 def test_every_command_runs_or_has_a_registered_handler() -> None:

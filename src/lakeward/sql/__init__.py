@@ -33,6 +33,7 @@ from lakeward.sql.constructs.materialized_views import (
     ExplainMaterializedView,
     RefreshStandaloneTable,
 )
+from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.tables import TrimLoadHistory
 from lakeward.sql.parameters import fill_parameters, parameter_markers
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement

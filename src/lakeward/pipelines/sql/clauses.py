@@ -7,7 +7,7 @@ from typing import Any
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, single_name
 from lakeward.pipelines.sql.statements import ChangesClause, Span
-from lakeward.sql import Unmatched, unquote_token
+from lakeward.sql import Unmatched, read_properties
 
 # Clauses with a condition, and with an expression or column, by parameter.
 _CONDITIONS = {
@@ -120,7 +120,8 @@ def _comment(cursor: NestedTokenCursor, options: Options) -> None:
 
 
 def _properties(cursor: NestedTokenCursor, options: Options) -> None:
-    options.setdefault("table_properties", {}).update(parse_properties(cursor.brackets()))
+    properties = read_properties(cursor, equals_is_optional=True)
+    options.setdefault("table_properties", {}).update(properties)
 
 
 def _partitioned_by(cursor: NestedTokenCursor, options: Options) -> None:
@@ -146,34 +147,6 @@ def _policy(cursor: NestedTokenCursor, options: Options) -> None:
 
 def _format(cursor: NestedTokenCursor, options: Options) -> None:
     options["format"] = cursor.part().lower()
-
-
-def parse_properties(inside: NestedTokenCursor) -> dict[str, str]:
-    """Parse `'a.b' = 'c', d.e = 1, f = true` to a dictionary; `=` is optional."""
-    pairs = {}
-    for item in inside.items():
-        if item.next is not None and item.next.is_string:
-            key = unquote_token(item.next.text)
-            item.at += 1
-        else:
-            # Parts of an unquoted key may be keywords.
-            key = "".join(unquote_token(part) for part in _key(item))
-        item.phrase("=", "==")
-        value = item.next
-        if value is None:
-            raise Unmatched
-        pairs[key] = item.string() if value.is_string else "".join(item.until().split())
-    return pairs
-
-
-def _key(item: NestedTokenCursor) -> list[str]:
-    parts: list[str] = []
-    while (token := item.next) is not None and (not parts or parts[-1] == "." or token.text == "."):
-        parts.append(token.text)
-        item.at += 1
-    if not parts:
-        raise Unmatched
-    return parts
 
 
 CLAUSE_PARSERS: dict[str, Callable[[NestedTokenCursor, Options], None]] = {

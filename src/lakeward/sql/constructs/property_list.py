@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquote_token
 
 _MAX_KEY_PARTS = 8
 
@@ -12,10 +12,8 @@ def read_properties(cursor: TokenCursor, *, equals_is_optional: bool = False) ->
     cursor.need("(")
     properties: dict[str, str] = {}
     while not cursor.words(")"):
-        token = cursor.next
-        is_quoted = token is not None and token.is_string
-        key = cursor.string() if is_quoted else ".".join(cursor.name(_MAX_KEY_PARTS))
-        if not cursor.words("=") and not equals_is_optional:
+        key = _key(cursor)
+        if cursor.phrase("=", "==") is None and not equals_is_optional:
             raise Unmatched
         properties[key] = _value(cursor)
         if not cursor.words(","):
@@ -24,11 +22,21 @@ def read_properties(cursor: TokenCursor, *, equals_is_optional: bool = False) ->
     return properties
 
 
+def _key(cursor: TokenCursor) -> str:
+    token = cursor.next
+    if token is None or not token.is_string:
+        return ".".join(cursor.name(_MAX_KEY_PARTS))
+    # One literal: without an equals sign, the next one is the value.
+    cursor.at += 1
+    return unquote_token(token.text)
+
+
 def _value(cursor: TokenCursor) -> str:
+    if cursor.is_string:
+        return cursor.string()
+    sign = "-" if cursor.words("-") else ""
     token = cursor.next
     if token is None or token.text in ",()":
         raise Unmatched
-    if token.is_string:
-        return cursor.string()
     cursor.at += 1
-    return token.text
+    return sign + token.text
