@@ -16,6 +16,7 @@ import org.apache.spark.sql.connector.catalog.NamespaceChange;
 import org.apache.spark.sql.connector.catalog.Relation;
 import org.apache.spark.sql.connector.catalog.RelationCatalog;
 import org.apache.spark.sql.connector.catalog.StagedTable;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.TableInfo;
@@ -246,8 +247,9 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
             return super.stageCreate(in(i), s, t, m);
         }
         sweep(i, m);
-        if (how.equals("replace")) return super.stageReplace(in(i), s, t, m);
-        return super.stageCreateOrReplace(in(i), s, t, m);
+        StagedTable staged = how.equals("replace") ? super.stageReplace(in(i), s, t, m) : super.stageCreateOrReplace(in(i), s, t, m);
+        if (isPath(i) || !(staged instanceof SupportsWrite)) return staged;
+        return new ReplacedTable(staged, folder, folder.object(in(i.namespace())[0], in(i).name(), "table.about"));
     }
 
     public Table alterTable(Identifier i, TableChange[] changes) {
@@ -257,7 +259,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         if (known.length == 0 && changes.length > 0) return loadTable(i);
         Table altered = super.alterTable(in(i), known);
         ObjectNode about = about(i);
-        if (Policies.followColumns(about, known)) folder.write(folder.object(in(i.namespace())[0], in(i).name(), "table.about"), about);
+        boolean hasChanged = Policies.followColumns(about, known);
+        if (TableKeys.followColumns(about, known) || hasChanged) folder.write(folder.object(in(i.namespace())[0], in(i).name(), "table.about"), about);
         return altered;
     }
 

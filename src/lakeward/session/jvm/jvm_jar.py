@@ -37,6 +37,8 @@ SOURCES = (
     "CaseInsensitiveTable",
     "SparkCatalog",
     "NonDeltaTable",
+    "TableKeys",
+    "ReplacedTable",
     "NonDeltaTarget",
     "ClusteringColumns",
     "CollatedColumns",

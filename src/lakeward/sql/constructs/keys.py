@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain, count
+from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_identifier, quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
-from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
+from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -134,26 +135,78 @@ def store_keys(spark: SparkSession, table: list[str], keys: Sequence[Key]) -> No
     context = current_context(spark)
     for key in keys:
         frame.select(*map(quote_identifier, key.columns))
-    completed = [asdict(_complete(context, table[-1].lower(), key)) for key in keys]
-    context.update_metadata("TABLE", context.qualify(table), keys=completed)
+    own = context.qualify(table)
+    # The parent of a stored key may be gone by now, which is no reason to refuse a change of another key.
+    known = stored_keys(spark, table)
+    completed: list[Key] = []
+    for key in keys:
+        full = key if key in known else _with_parent(spark, key, own, keys)
+        completed.append(_with_own_name(full, own[-1], completed))
+    _require_one_primary_key(completed)
+    context.update_metadata("TABLE", own, keys=[asdict(key) for key in completed])
 
 
-def _complete(context: SessionContext, table: str, key: Key) -> Key:
-    """Return the key with a name, and with the parent's full name and columns."""
+def _with_own_name(key: Key, table: str, before: Sequence[Key]) -> Key:
+    """Return the key with a name that no key before it has; raise SqlError if the user chose such a name."""
+    names = {(each.name or "").lower(): each for each in before}
+    if key.name is None:
+        base = _default_name(key, table.lower())
+        numbered = (f"{base}_{number}" for number in count(1))
+        return replace(key, name=next(name for name in chain([base], numbered) if name.lower() not in names))
+    other = names.get(key.name.lower())
+    if other is not None:
+        raise SqlError(
+            "CONSTRAINT_ALREADY_EXISTS",
+            f"The table has the constraint {key.name} already.",
+            parameters={"constraintName": key.name, "oldConstraint": other.text(quote_identifier)},
+        )
+    return key
+
+
+def _default_name(key: Key, table: str) -> str:
     if key.type == "UNIQUE":
-        columns = "_".join(column.lower() for column in key.columns)
-        return replace(key, name=key.name or f"{table}_{columns}_unique")
+        return f"{table}_{'_'.join(column.lower() for column in key.columns)}_unique"
+    return f"{table}_pk" if key.parent is None else f"{table}_{key.parent[-1]}_fk"
+
+
+def _require_one_primary_key(keys: Sequence[Key]) -> None:
+    primary = [f"({', '.join(key.columns)})" for key in keys if key.type == "PRIMARY KEY"]
+    if len(primary) > 1:
+        raise SqlError(
+            "MULTIPLE_PRIMARY_KEYS",
+            f"The table has the primary keys {' and '.join(primary)}.",
+            parameters={"columns": ", ".join(primary)},
+        )
+
+
+def _with_parent(spark: SparkSession, key: Key, own: Sequence[str], keys: Sequence[Key]) -> Key:
+    """Return a foreign key with the full name of its parent, and the columns of the parent's primary key.
+
+    `keys` are those of the table `own`, which may be its own parent. Raises SqlError for a parent without
+    that primary key, and what Spark raises for a missing parent.
+    Source: https://docs.databricks.com/aws/en/error-messages/error-classes (FOREIGN_KEY_MISMATCH)
+    """
     if key.parent is None:
-        return replace(key, name=key.name or f"{table}_pk")
+        return key
+    context = current_context(spark)
     parent = context.qualify(key.parent)
-    parent_keys: list[dict[str, Any]] = context.metadata("TABLE", parent).get("keys", [])
-    primary = (each["columns"] for each in parent_keys if each["type"] == "PRIMARY KEY")
-    return replace(
-        key,
-        name=key.name or f"{table}_{parent[-1]}_fk",
-        parent=list(parent),
-        parent_columns=key.parent_columns or next(primary, []),
-    )
+    if [part.lower() for part in parent] == [part.lower() for part in own]:
+        known = list(keys)
+    else:
+        spark.table(quote_name(parent))
+        known = stored_keys(spark, list(parent))
+    primary = next((each.columns for each in known if each.type == "PRIMARY KEY"), [])
+    columns = key.parent_columns or primary
+    same = sorted(column.lower() for column in columns) == sorted(column.lower() for column in primary)
+    if not primary or not same or len(columns) != len(key.columns):
+        raise SqlError(
+            "FOREIGN_KEY_MISMATCH",
+            f"Foreign key parent columns {', '.join(columns) or '()'} do not match primary key child columns "
+            f"{', '.join(key.columns)}. The primary key of {'.'.join(parent)} is ({', '.join(primary)}).",
+            sql_state="42830",
+            next_step="Reference the columns of the parent's primary key; add one if the parent has none.",
+        )
+    return replace(key, parent=list(parent), parent_columns=list(columns))
 
 
 def stored_keys(spark: SparkSession, table: list[str]) -> list[Key]:
