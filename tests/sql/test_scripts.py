@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.sql import CONSTRUCTS, Edits, apply_edits, rewrite
+from lakeward.sql.constructs.configuration_parameters import SQL_PARAMETERS, WAREHOUSE_SESSION
 from lakeward.sql.constructs.procedures import CallProcedures
 from lakeward.sql.script import statements
 from lakeward.sql.token_cursor import tokenize
@@ -192,3 +193,48 @@ def test_an_error_in_a_script_can_be_handled(session: SparkSession) -> None:
         with pytest.raises(PySparkException) as alone:
             session.sql(statement)
         assert raised.value.getCondition() == alone.value.getCondition()
+
+
+@pytest.mark.parametrize("name", [*SQL_PARAMETERS, "plain"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "BEGIN DECLARE {n} STRING; SET {n} = 'a'; SELECT {n}; END",
+        "BEGIN DECLARE VARIABLE {n} STRING; SET {n} = 'a'; SELECT {n}; END",
+        "BEGIN DECLARE other, {n} STRING; SET {n} = 'a'; SELECT {n}; END",
+        "BEGIN DECLARE `{n}` STRING; IF true THEN SET `{n}` = 'a'; END IF; SELECT {n}; END",
+        "BEGIN DECLARE {n} STRING; lbl: BEGIN SET {n} = 'a'; END; SELECT {n}; END",
+        "BEGIN DECLARE {n} STRING; FOR r AS SELECT 'a' AS c DO SET {n} = r.c; END FOR; SELECT {n}; END",
+    ],
+)
+@pytest.mark.parametrize("of_a_warehouse", [True, False])
+def test_a_variable_with_the_name_of_a_parameter_is_assigned(
+    spark: SparkSession, script: str, name: str, of_a_warehouse: bool
+) -> None:
+    spark.conf.set(WAREHOUSE_SESSION, str(of_a_warehouse).lower())
+    before = {key: spark.conf.get(key) for key in SQL_PARAMETERS.values()}
+    try:
+        assert spark.sql(script.format(n=name)).collect()[0][0] == "a"
+        assert {key: spark.conf.get(key) for key in SQL_PARAMETERS.values()} == before
+    finally:
+        spark.conf.unset(WAREHOUSE_SESSION)
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [("'America/Los_Angeles'", "America/Los_Angeles"), ("INTERVAL '08:30' HOUR TO MINUTE", "+08:30")],
+)
+@pytest.mark.parametrize(
+    "script",
+    [
+        "BEGIN SET TIME ZONE {z}; SELECT current_timezone(); END",
+        "BEGIN IF true THEN set time zone {z}; END IF; SELECT current_timezone(); END",
+        "BEGIN DECLARE x INT DEFAULT 1; BEGIN SET TIME ZONE {z}; END; SELECT current_timezone(); END",
+    ],
+)
+def test_a_script_sets_the_time_zone(spark: SparkSession, script: str, zone: str, expected: str) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        assert spark.sql(script.format(z=zone)).collect()[0][0] == expected
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)

@@ -53,7 +53,15 @@ from lakeward.sql.constructs import (
 )
 from lakeward.sql.identifier_clause import ComputeIdentifiers, identifier_clauses, with_placeholders
 from lakeward.sql.procedures import has_calls
-from lakeward.sql.script import execute_immediate, is_script, script_trigger, statements
+from lakeward.sql.script import (
+    assigns_variable,
+    declared_names,
+    execute_immediate,
+    is_script,
+    script_trigger,
+    sets_time_zone,
+    statements,
+)
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
 # Statements are tried in this order; docs/sql.md has one section per run of equal areas.
@@ -146,7 +154,7 @@ def _analyze(
             if has_calls(tokens):
                 return procedures.CallProcedures(text), (procedures.CALL,)
             parts += statements(tokens)
-            replaced, used = _script_edits(parts[1:], text)
+            replaced, used = _script_edits(parts[1:], text, declared_names(tokens))
     edits = list(replaced)
     for construct in _with_edits():
         assert construct.edits is not None
@@ -173,7 +181,9 @@ def _analyze_statement(tokens: Sequence[Token], text: str) -> tuple[RewriteResul
     return None, []
 
 
-def _script_edits(parts: Sequence[Sequence[Token]], text: str) -> tuple[list[Edit], list[Construct]]:
+def _script_edits(
+    parts: Sequence[Sequence[Token]], text: str, declared: frozenset[str]
+) -> tuple[list[Edit], list[Construct]]:
     """Return the edits of a script's simple statements that Spark's grammar of scripts lacks."""
     edits: list[Edit] = []
     used: list[Construct] = []
@@ -181,9 +191,13 @@ def _script_edits(parts: Sequence[Sequence[Token]], text: str) -> tuple[list[Edi
         start, end = statement[0].start, statement[-1].end
         part = text[start:end]
         own = [token._replace(start=token.start - start, end=token.end - start) for token in statement]
+        if assigns_variable(own, declared):
+            continue
         result, constructs = _analyze_statement(own, part)
         used += constructs
-        if isinstance(result, Edits):
+        if sets_time_zone(own):
+            edits.append(Edit(start, end, execute_immediate(own, part, ())))
+        elif isinstance(result, Edits):
             edits += [Edit(start + each.start, start + each.end, each.text) for each in result.edits]
         elif result is not None or delta_statements.is_of_delta(own):
             computed = result.clauses if isinstance(result, ComputeIdentifiers) else ()

@@ -138,6 +138,37 @@ def handlers(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
         yield begin, cursor.at
 
 
+def declared_names(tokens: Sequence[Token]) -> frozenset[str]:
+    """Return the names of the variables, conditions … that a script declares, in lower case."""
+    names: set[str] = set()
+    cursor = TokenCursor(tokens)
+    for at, token in enumerate(tokens):
+        if token.word != "DECLARE":
+            continue
+        cursor.at = at + 1
+        cursor.words("OR", "REPLACE")
+        if not cursor.words("VARIABLE"):
+            cursor.words("VAR")
+        try:
+            names.add(cursor.part().lower())
+            while cursor.words(","):
+                names.add(cursor.part().lower())
+        except Unmatched:
+            continue
+    return frozenset(names)
+
+
+def assigns_variable(tokens: Sequence[Token], declared: frozenset[str]) -> bool:
+    """Return whether a statement is SET of a declared variable, which may be named as a parameter is."""
+    cursor = TokenCursor(tokens)
+    return cursor.words("SET") and cursor.part().lower() in declared and cursor.words("=")
+
+
+def sets_time_zone(tokens: Sequence[Token]) -> bool:
+    """Return whether a statement is SET TIME ZONE, which Spark's grammar of scripts lacks."""
+    return [token.word for token in tokens[:3]] == ["SET", "TIME", "ZONE"]
+
+
 def _skip_condition(cursor: TokenCursor) -> None:
     try:
         if cursor.words("SQLSTATE"):
