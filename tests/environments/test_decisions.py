@@ -315,7 +315,15 @@ def test_the_key_changes_with_what_is_installed_and_with_nothing_else(repository
         ({"a/b/x_test.py": ""}, True),
         ({"main.py": "", ".venv/lib/test_x.py": "", "node_modules/test_x.py": ""}, False),
         ({"checks/a_spec.py": "", "pytest.ini": "[pytest]\npython_files = *_spec.py"}, True),
-        ({"src/test_a.py": "", "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths=['tests']"}, False),
+        # pytest warns, and looks everywhere.
+        ({"src/test_a.py": "", "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths=['tests']"}, True),
+        ({"a/test_a.py": "", "tests/b.py": "", "pytest.ini": "[pytest]\ntestpaths = tests\n"}, False),
+        ({"a/tests/test_a.py": "", "pytest.ini": "[pytest]\ntestpaths = */tests\n"}, True),
+        (
+            {"a/b/tests/test_a.py": "", "c.py": "", "pytest.ini": "[pytest]\ntestpaths = c.py a/**/tests"},
+            True,
+        ),
+        ({"a/lib/test_a.py": "", "b/tests/c.py": "", "pytest.ini": "[pytest]\ntestpaths = */tests\n"}, False),
         ({"src/a.py": "", "setup.cfg": "[tool:pytest]\naddopts = --doctest-modules"}, True),
     ],
 )

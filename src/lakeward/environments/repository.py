@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,9 @@ def has_tests(root: Path) -> bool:
     """Return whether pytest collects anything below `root`, by its own settings of names and folders."""
     settings = pytest_settings(root)
     patterns = _words(settings.get("python_files")) or ["test_*.py", "*_test.py"]
-    places = [root / place for place in _words(settings.get("testpaths"))] or [root]
+    # pytest expands patterns, and looks everywhere if no such folder exists.
+    found = (glob(place, root_dir=root, recursive=True) for place in _words(settings.get("testpaths")))
+    places = [root / place for places in found for place in places] or [root]
     doctests = "--doctest" in str(settings.get("addopts"))
     files = (name for place in places for name in _files(place))
     return any(
