@@ -80,9 +80,12 @@ def has_tests(root: Path) -> bool:
     """Return whether pytest collects anything below `root`, by its own settings of names and folders."""
     settings = pytest_settings(root)
     patterns = _words(settings.get("python_files")) or ["test_*.py", "*_test.py"]
-    # pytest expands patterns, and looks everywhere if no such folder exists.
-    found = (glob(place, root_dir=root, recursive=True) for place in _words(settings.get("testpaths")))
-    places = [root / place for places in found for place in places] or [root]
+    # pytest expands patterns, and looks everywhere if no such folder exists. Path.glob refuses ".".
+    places = [
+        root / place
+        for pattern in _words(settings.get("testpaths"))
+        for place in glob(pattern, root_dir=root, recursive=True)  # noqa: PTH207
+    ] or [root]
     doctests = "--doctest" in str(settings.get("addopts"))
     files = (name for place in places for name in _files(place))
     return any(
