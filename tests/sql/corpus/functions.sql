@@ -215,3 +215,46 @@ SELECT zstd_compress()
 --! WRONG_NUM_ARGS.WITHOUT_SUGGESTION
 SELECT zstd_decompress('a', 1)
 --! WRONG_NUM_ARGS.WITHOUT_SUGGESTION
+-- Table functions and default values that call functions
+CREATE FUNCTION pair(x INT) RETURNS TABLE (v INT) RETURN SELECT x UNION ALL SELECT x + 1
+--> ok
+CREATE FUNCTION pair_of(x INT) RETURNS TABLE (v INT) RETURN SELECT * FROM pair(x)
+--> ok
+CREATE FUNCTION pair_of_schema(x INT) RETURNS TABLE (v INT) RETURN SELECT p.v + q.v FROM corpus_functions.pair(x) AS p JOIN pair_of(0) q ON true
+--> ok
+CREATE FUNCTION total(x INT) RETURNS INT RETURN (SELECT sum(v) FROM main.corpus_functions.`pair`(x))
+--> ok
+CREATE FUNCTION with_defaults(x INT, a INT DEFAULT plus(1), b DECIMAL(5, 1) DEFAULT corpus_functions.total(2), c INT DEFAULT main.corpus_functions.total(3) COMMENT 'c') RETURNS INT RETURN x + a + b + c
+--> ok
+CREATE OR REPLACE FUNCTION pair(x INT) RETURNS TABLE (v INT) RETURN SELECT * FROM pair_of(x)
+--! CYCLIC_FUNCTION_REFERENCE
+CREATE FUNCTION of_missing() RETURNS TABLE (v INT) RETURN SELECT * FROM no_such_table_function(1)
+--! UNRESOLVABLE_TABLE_VALUED_FUNCTION
+CREATE FUNCTION of_builtin(n INT) RETURNS BIGINT RETURN (SELECT sum(id) FROM range(4))
+--> ok
+CREATE VIEW of_pair AS SELECT v FROM pair(7)
+--> ok
+CREATE TEMPORARY VIEW temporary_of_pair AS SELECT v FROM pair(8)
+--> ok
+USE main.default
+--> ok
+SELECT corpus_functions.total(1) AS a, corpus_functions.with_defaults(1) AS b, corpus_functions.with_defaults(1, c => 0) AS c, corpus_functions.of_builtin(1) AS d
+--> [3, 24, 17, 6]
+SELECT v FROM corpus_functions.pair_of(4) ORDER BY v
+--> [4], [5]
+SELECT v FROM main.corpus_functions.pair_of_schema(4) ORDER BY v
+--> [4], [5], [5], [6]
+SELECT v FROM corpus_functions.of_pair ORDER BY v
+--> [7], [8]
+SELECT v FROM temporary_of_pair ORDER BY v
+--> [8], [9]
+USE main.corpus_functions
+--> ok
+SELECT routine_definition AS d FROM information_schema.routines WHERE routine_name = 'pair_of'
+--> ["SELECT * FROM `main`.`corpus_functions`.`pair`(x)"]
+SELECT parameter_name AS p, parameter_default AS d FROM information_schema.parameters WHERE specific_name = 'with_defaults' ORDER BY ordinal_position
+--> ["x", null], ["a", "`main`.`corpus_functions`.`plus`(1)"], ["b", "`main`.`corpus_functions`.`total`(2)"], ["c", "`main`.`corpus_functions`.`total`(3)"]
+DESCRIBE FUNCTION EXTENDED pair_of
+--> ok
+DROP VIEW temporary_of_pair
+--> ok

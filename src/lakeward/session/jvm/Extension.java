@@ -33,6 +33,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new ShortNames());
         all.injectHintResolutionRule(new FunctionBodies());
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));
+        all.injectTableFunction(SqlFunctions.described(FunctionBodies.TABLE_CALL, new FunctionBodies.TableBuilder()));
         all.injectFunction(SqlFunctions.described(Signal.CALL, new Signal.Builder()));
         ScriptErrors.register(all);
         all.injectHintResolutionRule(new SqlNames());

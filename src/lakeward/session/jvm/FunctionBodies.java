@@ -10,6 +10,7 @@ import java.util.regex.Pattern;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
 import org.apache.spark.sql.catalyst.catalog.FunctionResource;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -22,20 +23,23 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.types.StructField;
 import scala.Option;
 import scala.Some;
+import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
 /**
  * Functions of SQL that call functions of the user. Spark looks the called names up in its own catalog when the
  * function is created, and refuses names with three parts. Calls are stored as lakeward_call('catalog.schema.name', …),
- * a built-in function that represents the call.
+ * a built-in function that represents the call; those of table functions as lakeward_table_call(…).
  */
 public class FunctionBodies extends SessionRule {
 
     public static final String CALL = "lakeward_call";
-    private static final Pattern STORED = Pattern.compile(CALL + "\\('([^']*)'");
+    public static final String TABLE_CALL = "lakeward_table_call";
+    private static final Pattern STORED = Pattern.compile("lakeward_(?:table_)?call\\('([^']*)'");
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         return plan instanceof CreateUserDefinedFunction ? new Calls(session).stored((CreateUserDefinedFunction) plan) : plan;
@@ -52,9 +56,32 @@ public class FunctionBodies extends SessionRule {
             List self = c.child() instanceof UnresolvedIdentifier ? fullName(((UnresolvedIdentifier) c.child()).nameParts()) : null;
             Option expression = rewritten(c.exprText(), false, self);
             Option query = rewritten(c.queryText(), true, self);
-            if (expression == c.exprText() && query == c.queryText()) return c;
-            return c.copy(c.child(), c.inputParamText(), c.returnTypeText(), expression, query, c.comment(), c.collation(),
+            Option parameters = withDefaults(c.inputParamText(), self);
+            if (expression == c.exprText() && query == c.queryText() && parameters == c.inputParamText()) return c;
+            return c.copy(c.child(), parameters, c.returnTypeText(), expression, query, c.comment(), c.collation(),
                 c.isDeterministic(), c.containsSQL(), c.language(), c.isTableFunc(), c.ignoreIfExists(), c.replace());
+        }
+
+        /** The same object if no default value calls a function of the user. */
+        private Option withDefaults(Option text, List self) {
+            if (!text.isDefined()) return text;
+            String out = (String) text.get();
+            int from = 0;
+            try {
+                Iterator fields = session.sessionState().sqlParser().parseRoutineParam(out).iterator();
+                while (fields.hasNext()) {
+                    Option value = ((StructField) fields.next()).getDefault();
+                    Option stored = rewritten(value, false, self);
+                    if (stored == value) continue;
+                    int start = out.indexOf((String) value.get(), from);
+                    if (start < 0) return text;
+                    from = start + ((String) stored.get()).length();
+                    out = out.substring(0, start) + stored.get() + out.substring(start + ((String) value.get()).length());
+                }
+            } catch (ParseException e) {
+                return text; // Spark reports it when it runs the statement
+            }
+            return from == 0 ? text : new Some(out);
         }
 
         /** The same object if the text calls no function of the user. */
@@ -73,18 +100,26 @@ public class FunctionBodies extends SessionRule {
             // From the last call to the first, so that positions stay valid.
             for (java.util.Iterator i = calls.keySet().iterator(); i.hasNext();) {
                 Integer start = (Integer) i.next();
-                UnresolvedFunction call = (UnresolvedFunction) calls.get(start);
+                Object call = calls.get(start);
+                boolean isTable = call instanceof UnresolvedTableValuedFunction;
+                Seq parts = isTable ? ((UnresolvedTableValuedFunction) call).name() : ((UnresolvedFunction) call).nameParts();
+                Seq given = isTable ? ((UnresolvedTableValuedFunction) call).functionArgs() : ((UnresolvedFunction) call).arguments();
                 int open = opening(body, start.intValue());
                 if (open < 0) return text;
-                List called = fullName(call.nameParts());
+                List called = fullName(parts);
                 if (self != null) requireNoCycle(self, called, new ArrayList(Collections.singletonList(shown(self))));
                 String name = shown(called).replace("\\", "\\\\").replace("'", "\\'");
-                out.replace(start.intValue(), open + 1, CALL + "('" + name + "'" + (call.arguments().isEmpty() ? "" : ", "));
+                String stored = (isTable ? TABLE_CALL : CALL) + "('" + name + "'" + (given.isEmpty() ? "" : ", ");
+                out.replace(start.intValue(), open + 1, stored);
             }
             return new Some(out.toString());
         }
 
         private void ofPlan(LogicalPlan plan, TreeMap calls) {
+            if (plan instanceof UnresolvedTableValuedFunction && plan.origin().startIndex().isDefined()
+                && isTableOfUser((UnresolvedTableValuedFunction) plan)) {
+                calls.put(plan.origin().startIndex().get(), plan);
+            }
             Seq expressions = plan.expressions();
             for (int i = 0; i < expressions.length(); i++) ofExpression((Expression) expressions.apply(i), calls);
             Seq children = plan.children();
@@ -107,6 +142,12 @@ public class FunctionBodies extends SessionRule {
         private boolean isOfUser(Seq parts) {
             if (parts.length() > 1) return parts.length() == 3 || !"builtin".equalsIgnoreCase((String) parts.apply(0));
             return !session.sessionState().catalog().lookupBuiltinOrTempFunction((String) parts.apply(0)).isDefined();
+        }
+
+        private boolean isTableOfUser(UnresolvedTableValuedFunction f) {
+            if (f.isStreaming()) return false;
+            if (f.name().length() > 1) return f.name().length() == 3 || !"builtin".equalsIgnoreCase((String) f.name().apply(0));
+            return !session.sessionState().catalog().lookupBuiltinOrTempTableFunction((String) f.name().apply(0)).isDefined();
         }
 
         private List fullName(Seq parts) {
@@ -174,14 +215,26 @@ public class FunctionBodies extends SessionRule {
         }
     }
 
+    /** The name of a stored call: its first argument. */
+    private static Seq name(Seq arguments) {
+        ParserInterface parser = ((SparkSession) org.apache.spark.sql.SparkSession.active()).sessionState().sqlParser();
+        return parsed(parser, ((Literal) arguments.apply(0)).value().toString());
+    }
+
     /** Builds the call that is stored: the name as a literal, then the arguments. */
     public static class Builder extends AbstractFunction1 {
         public Object apply(Object arguments) {
             Seq all = (Seq) arguments;
-            ParserInterface parser = ((SparkSession) org.apache.spark.sql.SparkSession.active()).sessionState().sqlParser();
-            Seq parts = parsed(parser, ((Literal) all.apply(0)).value().toString());
-            return new UnresolvedFunction(parts, (Seq) all.drop(1), false, ObjectDefinitions.none(), ObjectDefinitions.none(),
+            return new UnresolvedFunction(name(all), (Seq) all.drop(1), false, ObjectDefinitions.none(), ObjectDefinitions.none(),
                 PythonUtils.toSeq(Collections.emptyList()), false);
+        }
+    }
+
+    /** Builds the call of a table function; the rule SqlNames gives it the name of Spark's catalog. */
+    public static class TableBuilder extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            Seq all = (Seq) arguments;
+            return new UnresolvedTableValuedFunction(name(all), (Seq) all.drop(1), false);
         }
     }
 }

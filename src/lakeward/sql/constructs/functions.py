@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _AREA = "Functions"
 _STORED = re.compile(r"^(Function:\s+)spark_catalog\.(\w+)\.")
+# As FunctionBodies.java stores calls.
+_CALL = re.compile(r"lakeward_(?:table_)?call\('([^']*)'(?:, )?")
 GROUPS_CONF = "spark.lakeward.groups"
 GROUPS_VARIABLE = "LAKEWARD_GROUPS"
 _RUNTIME_CONF = "spark.databricks.clusterUsageTags.sparkVersion"
@@ -32,6 +34,15 @@ _RUNTIME_CONF = "spark.databricks.clusterUsageTags.sparkVersion"
 _DEFAULT_GROUPS = ("users", "account users")
 # As `global_metastore_id` of the local workspace.
 GLOBAL_METASTORE_ID = "local:local:00000000-0000-0000-0000-000000000001"
+
+
+def calls_as_written(text: str) -> str:
+    """Return a function's body, or a default value, with the names of functions instead of stored calls.
+
+    >>> calls_as_written("lakeward_call('`main`.`s`.`f`', x) + lakeward_call('`main`.`s`.`g`')")
+    '`main`.`s`.`f`(x) + `main`.`s`.`g`()'
+    """
+    return _CALL.sub(r"\1(", text)
 
 
 def configured_groups(spark: SparkSession) -> list[str]:
@@ -75,7 +86,7 @@ def _refuse_arguments(name: str, count: int) -> None:
 
 @dataclass(frozen=True)
 class DescribeFunction(Command):
-    """Runs Spark's DESCRIBE FUNCTION, and shows the user's name of the function instead of the stored one."""
+    """Runs Spark's DESCRIBE FUNCTION, and shows the user's names of functions instead of the stored ones."""
 
     text: str
 
@@ -84,7 +95,7 @@ class DescribeFunction(Command):
         named = [
             _STORED.sub(lambda found: f"{found[1]}{users_schema(spark, found[2])}.", each) for each in lines
         ]
-        return Rows("function_desc STRING", [[each] for each in named])
+        return Rows("function_desc STRING", [[calls_as_written(each)] for each in named])
 
 
 def _describe_function(cursor: TokenCursor) -> DescribeFunction:

@@ -66,10 +66,10 @@ class PythonFunction:
         return PythonFunction(**json.loads(base64.b64decode(text)))
 
     @staticmethod
-    def of_stored_body(expression: str | None) -> PythonFunction | None:
+    def of_stored_body(expression: str) -> PythonFunction | None:
         """Return the function whose stored body `expression` is; None for a function in SQL."""
-        is_call = expression is not None and expression.startswith(f"{CALL}('")
-        return PythonFunction.decode(expression.split("'")[1]) if expression is not None and is_call else None
+        is_call = expression.startswith(f"{CALL}('")
+        return PythonFunction.decode(expression.split("'")[1]) if is_call else None
 
     def load(self) -> Callable[..., Any]:
         """Return the function; raises SqlError for code that Python cannot compile."""

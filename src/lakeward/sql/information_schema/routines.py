@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from lakeward.spark_internals import jvm_view
+from lakeward.spark_internals import session_state
+from lakeward.sql.constructs.functions import calls_as_written
 from lakeward.sql.constructs.python_functions import PythonFunction
 from lakeward.sql.information_schema.catalog_view import CatalogView, Name, Row
 
@@ -20,8 +20,8 @@ def routines(view: CatalogView) -> Iterator[Row]:
     for name, description, is_sql in _descriptions(view):
         is_table = description.get("isTableFunc") == "true"
         returns = description.get("returnType", "")
-        expression = _as_written(description.get("expression"))
-        query = _as_written(description.get("query"))
+        expression = calls_as_written(description.get("expression", ""))
+        query = calls_as_written(description.get("query", ""))
         python = PythonFunction.of_stored_body(expression)
         owner = view.metadata("FUNCTION", name).get("owner") or view.user
         created = int(description["createTime"]) * 1000 if "createTime" in description else None
@@ -70,6 +70,7 @@ def parameters(view: CatalogView) -> Iterator[Row]:
     for name, description, _ in _descriptions(view):
         for number, field in enumerate(_fields(view, description.get("inputParam", "")), 1):
             default, comment = field.metadata.get("default"), field.metadata.get("comment")
+            default = default and calls_as_written(default)
             yield _parameter(name, number, field.name, field.dataType.simpleString(), "IN", default, comment)
     for name, procedure in view.procedures():
         for number, each in enumerate(procedure.parameters, 1):
@@ -115,22 +116,14 @@ def _descriptions(view: CatalogView) -> Iterator[tuple[Name, dict[str, str], boo
         yield name, {k.removeprefix(prefix): v for k, v in stored.items() if k.startswith(prefix)}, is_sql
 
 
-def _as_written(body: str | None) -> str | None:
-    """Return a body with the names of called functions in place of the stored calls.
-
-    >>> _as_written("lakeward_call('`main`.`s`.`f`', x) + lakeward_call('`main`.`s`.`g`')")
-    '`main`.`s`.`f`(x) + `main`.`s`.`g`()'
-    """
-    return body and re.sub(r"lakeward_call\('([^']*)'(?:, )?", r"\1(", body)
-
-
-def _fields(view: CatalogView, ddl: str) -> Any:
-    jvm: Any = jvm_view(view.spark)
-    if not ddl:
+def _fields(view: CatalogView, text: str) -> Any:
+    """Return the parameters, or the columns of the result, of a function."""
+    if not text:
         return ()
     from pyspark.sql.types import StructType
 
-    return StructType.fromJson(json.loads(jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl).json()))
+    parser = session_state(view.spark).sqlParser()
+    return StructType.fromJson(json.loads(parser.parseRoutineParam(text).json()))
 
 
 def _type(text: str) -> Row:
