@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +17,14 @@ from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_l
 from lakeward.check.input_files import files_needed
 from lakeward.check.inputs import schemas_needed, settings_needed
 from lakeward.check.model import Place, Report, Unread, Use
+from lakeward.check.project import Project
 from lakeward.check.python_versions import newer_grammar
 from lakeward.check.requirements import requirements_in
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
 from lakeward.check.verdicts import judge_use, knowledge_with, map_with
 from lakeward.environments import decoded_text
-from lakeward.errors import ConfigurationError, LakewardError
+from lakeward.errors import LakewardError
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -60,17 +61,18 @@ def check(
         uses += found
         read[file.kind] += not failures and (file.kind != "job" or bool(found))
         unread += failures
-    mounts = _mounts(path, unread, environ)
+    project = Project(path, environ)
+    mounts = project.mounts(unread)
     knowledge = knowledge_with(mounts)
     findings = [finding for use in uses if (finding := judge_use(use, knowledge)) is not None]
-    findings += seeds_needed(uses, _seeds(path, unread))
-    findings += files_needed(uses, map_with(mounts), _homes(path))
+    findings += seeds_needed(uses, project.tables(unread))
+    findings += files_needed(uses, map_with(mounts), project.lakehouses)
     texts = _declaring_texts(files)
     findings += settings_needed(uses, texts)
-    findings += schemas_needed(uses, texts, _schemas(path))
+    findings += schemas_needed(uses, texts, project.schemas())
     findings += unmapped_libraries(uses)
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
-    chosen = chosen or _runtime_of_bundle(path, environ, target) or _runtime_of_project(path)
+    chosen = chosen or project.runtime(target)
     findings += missing_packages(uses, files, [*texts, *_requirements(uses)], chosen)
     advice, unreadable = newer_grammar(unread, chosen)
     findings += advice
@@ -85,7 +87,7 @@ def check(
         findings=tuple(dict.fromkeys(findings)),
         unread=tuple(unreadable),
         seconds=clock() - began,
-        base=_base(path),
+        base=project.base,
     )
 
 
@@ -104,90 +106,6 @@ def _declaring_texts(files: list[SourceFile]) -> list[str]:
             if path.stat().st_size <= _LARGEST_DECLARATION:
                 texts.append(decoded_text(path.read_bytes(), errors="replace"))
     return texts
-
-
-def _base(path: Path) -> str:
-    folder = path if path.is_dir() else path.parent
-    return "" if folder == Path() else f"{folder.as_posix().rstrip('/')}/"
-
-
-def _runtime_of_bundle(path: Path, environ: Mapping[str, str], target: str | None) -> str | None:
-    """Return the runtime of the bundle that `path` is a part of."""
-    from lakeward.bundle import find_root, load_statically, runtime_of, targets_to_read
-
-    root = find_root(path.absolute())
-    if root is None:
-        return None
-    try:
-        name = targets_to_read(root, target, environ)[0]
-        return runtime_of(load_statically(root, name, environ))
-    except (LakewardError, OSError, ValueError, RecursionError):
-        return None
-
-
-def _mounts(path: Path, unread: list[Unread], environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the mounts of the project and of `environ`; an invalid one is added to `unread`."""
-    from lakeward.session import project_file, project_table, read_mounts
-
-    folder = (path if path.is_dir() else path.parent).absolute()
-    try:
-        return read_mounts(project_file(folder), project_table(folder), environ)
-    except ConfigurationError as error:
-        if error.condition == "MOUNT_INVALID":
-            unread.append(Unread(Place("pyproject.toml"), str(error)))
-        return ()
-
-
-def _seeds(path: Path, unread: list[Unread]) -> list[str]:
-    """Return the tables that are there already, in a lakehouse of the project or as a declared seed."""
-    from lakeward.seeds import declared_seeds
-    from lakeward.session import Settings
-
-    try:
-        settings = Settings.here(path if path.is_dir() else path.parent, environ={})
-        declared = [str(name) for name in declared_seeds(settings)]
-    except LakewardError as error:
-        if error.condition == "SEED_DECLARATION_INVALID":
-            unread.append(Unread(Place("pyproject.toml"), str(error)))
-        return []
-    tables = settings.home.glob("*/warehouse/*/*/*/_delta_log")
-    return declared + [".".join(table.parts[-4:-1]) for table in tables]
-
-
-def _homes(path: Path) -> list[Path]:
-    """Return the folders of the project's lakehouses, one for each target."""
-    from lakeward.session import Settings
-
-    try:
-        home = Settings.here(path if path.is_dir() else path.parent, environ={}).home
-        return [folder for folder in home.glob("*") if folder.is_dir()]
-    except (LakewardError, OSError):
-        return []
-
-
-def _schemas(path: Path) -> Iterator[str]:
-    """Yield the catalogs and schemas of the project's lakehouses."""
-    for folder in (each / "warehouse" for each in _homes(path)):
-        for schema in folder.glob("*/*"):
-            if schema.is_dir():
-                yield from (schema.parent.name, f"{schema.parent.name}.{schema.name}")
-
-
-def _runtime_of_project(path: Path) -> str:
-    """Return the runtime that the project names or its pins choose, else the default.
-
-    A file of the project that cannot be read chooses none.
-    """
-    from lakeward.environments import pinned_by
-    from lakeward.session import DEFAULT_PROFILE, Settings, project_table
-
-    whole = path.absolute()
-    try:
-        profile = Settings.here(whole, environ={}).profile
-        pinned = None if project_table(whole).get("runtime") else pinned_by(whole)
-        return pinned.runtime if pinned else profile
-    except ConfigurationError:
-        return DEFAULT_PROFILE
 
 
 def _read(
@@ -266,6 +184,6 @@ def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
         if not defines_jobs(file.path):
             return [], None
         bundle = load_jobs(file.path, user="user")
-    except (LakewardError, OSError, ValueError, RecursionError) as error:
+    except _UNREADABLE as error:
         return [], Unread(Place(file.name), str(error))
     return list(uses_in_bundle(bundle, prefix)), None
