@@ -42,8 +42,31 @@ def parse_change_args(given: Mapping[str, Any]) -> ChangeArgs:
     for name in _LISTS:
         # Frameworks pass the lists that their user leaves out as empty ones.
         values[name] = _as_tuple(values[name]) or None
-    keys = _as_tuple(values["keys"])
-    if not keys:
+    _check_given(values)
+    change_args = ChangeArgs(
+        keys=_as_tuple(values["keys"]),
+        sequence_by=values["sequence_by"],
+        scd_type=_SCD_TYPES[str(values["stored_as_scd_type"]).lower()],
+        deletes=values["apply_as_deletes"],
+        truncates=values["apply_as_truncates"],
+        columns=values["column_list"],
+        except_columns=values["except_column_list"],
+        tracked=values["track_history_column_list"],
+        untracked=values["track_history_except_column_list"],
+        ignore_null=bool(values["ignore_null_updates"])
+        or values["ignore_null_updates_column_list"] is not None
+        or values["ignore_null_updates_except_column_list"] is not None,
+        ignore_null_columns=values["ignore_null_updates_column_list"],
+        ignore_null_except=values["ignore_null_updates_except_column_list"],
+        columns_to_update=values["columns_to_update"],
+        system_sequence_by=values["system_sequence_by"],
+    )
+    _check_change_args(change_args)
+    return change_args
+
+
+def _check_given(values: Mapping[str, Any]) -> None:
+    if not _as_tuple(values["keys"]):
         raise PipelineError(
             "AUTOCDC_EMPTY_KEYS",
             "AUTO CDC needs at least one key.",
@@ -68,26 +91,6 @@ def parse_change_args(given: Mapping[str, Any]) -> ChangeArgs:
             raise PipelineError(
                 "AUTOCDC_BOTH_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST", f"Give {one} or {other}, not both."
             )
-    change_args = ChangeArgs(
-        keys=keys,
-        sequence_by=values["sequence_by"],
-        scd_type=_SCD_TYPES[scd_type],
-        deletes=values["apply_as_deletes"],
-        truncates=values["apply_as_truncates"],
-        columns=values["column_list"],
-        except_columns=values["except_column_list"],
-        tracked=values["track_history_column_list"],
-        untracked=values["track_history_except_column_list"],
-        ignore_null=bool(values["ignore_null_updates"])
-        or values["ignore_null_updates_column_list"] is not None
-        or values["ignore_null_updates_except_column_list"] is not None,
-        ignore_null_columns=values["ignore_null_updates_column_list"],
-        ignore_null_except=values["ignore_null_updates_except_column_list"],
-        columns_to_update=values["columns_to_update"],
-        system_sequence_by=values["system_sequence_by"],
-    )
-    _check_change_args(change_args)
-    return change_args
 
 
 def _check_change_args(change_args: ChangeArgs) -> None:

@@ -68,22 +68,29 @@ def choose_technique(
         for each in possible
     ]
     best = min(techniques, key=lambda each: each.cost or 0.0)
-    text = ""
-    if (best.cost or 0.0) > (whole.cost or 0.0) + _MIN_BYTES_SAVED:
-        text = (
-            f"So much changed that {best.type} would cost more ({best.cost:.0f} of {whole.cost:.0f} bytes)."
-        )
-    long = expected_seconds(best.type, best.cost, islice(commits(), _NEWEST_COMMITS))
-    short = None
-    if long is not None and long > _MIN_SECONDS_SAVED:
-        short = expected_seconds(whole.type, whole.cost, islice(commits(), _PAST_COMMITS))
-    if long is not None and short is not None and long > short + _MIN_SECONDS_SAVED:
-        text = f"By past runs {best.type} would take {long:.0f} seconds, a recomputation {short:.0f}."
+    text = _advantage_of_recomputation(best, whole, commits)
     if not text or dataset.options.refresh_policy != "auto":
         return RefreshPlan(best.type, [*techniques, whole])
     rejected = Issue("INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL", text)
     whole = Technique("COMPLETE_RECOMPUTE", True, whole.cost, (rejected,))
     return RefreshPlan("COMPLETE_RECOMPUTE", [*techniques, whole])
+
+
+def _advantage_of_recomputation(
+    best: Technique, whole: Technique, commits: Callable[[], Iterable[DeltaCommit]]
+) -> str:
+    """Return why a recomputation is cheaper than the best other technique, "" where it is not."""
+    long = expected_seconds(best.type, best.cost, islice(commits(), _NEWEST_COMMITS))
+    short = None
+    if long is not None and long > _MIN_SECONDS_SAVED:
+        short = expected_seconds(whole.type, whole.cost, islice(commits(), _PAST_COMMITS))
+    if long is not None and short is not None and long > short + _MIN_SECONDS_SAVED:
+        return f"By past runs {best.type} would take {long:.0f} seconds, a recomputation {short:.0f}."
+    if (best.cost or 0.0) > (whole.cost or 0.0) + _MIN_BYTES_SAVED:
+        return (
+            f"So much changed that {best.type} would cost more ({best.cost:.0f} of {whole.cost:.0f} bytes)."
+        )
+    return ""
 
 
 def _rescanned_bytes(view: ViewPlan, changes: list[ChangeSet]) -> float:
