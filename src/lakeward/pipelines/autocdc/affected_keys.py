@@ -6,13 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines.storage.computed_rows import aggregate_rows
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, range_condition, target_condition
+from lakeward.pipelines.storage.key_ranges import (
+    MAX_BROADCAST_KEYS,
+    KeyRange,
+    KeyRanges,
+    range_condition,
+    target_condition,
+)
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 # Broadcasting keys is cheap; shuffling the auxiliary table, which has every key, is not.
-_MAX_BROADCAST_KEYS = 500_000
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class AffectedKeys:
         condition = range_condition(self.ranges, [f"__key.{quote_name([name])}" for name in self.names])
         table = table.where(condition) if condition else table
         keys = self.keys.withColumnRenamed("__key", "__touched")
-        keys = F.broadcast(keys) if self.count <= _MAX_BROADCAST_KEYS else keys
+        keys = F.broadcast(keys) if self.count <= MAX_BROADCAST_KEYS else keys
         return table.join(keys, F.expr(f"__key = __touched AND {reaches}"), how).drop("__touched")
 
     def events_since(self, events: DataFrame) -> DataFrame:

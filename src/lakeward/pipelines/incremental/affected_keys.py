@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.incremental.join_bounds import bound_rows
 from lakeward.pipelines.incremental.view_plan import frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
+from lakeward.pipelines.storage.key_ranges import MAX_BROADCAST_KEYS, KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-_MAX_BROADCAST_KEYS = 500_000
 
 
 class AffectedKeys:
@@ -47,4 +46,4 @@ class AffectedKeys:
 
     def join(self, plan: Any, columns: Any, keys: DataFrame, *, number: int) -> Any:
         """Return the rows of a plan with one of the keys, of which there are at most `number`."""
-        return self._plans.restricted(plan, columns, analyzed_plan(keys), number <= _MAX_BROADCAST_KEYS)
+        return self._plans.restricted(plan, columns, analyzed_plan(keys), number <= MAX_BROADCAST_KEYS)

@@ -24,6 +24,8 @@ DAY_NUMBERS = {
     "timestamp_ntz": "unix_date(CAST({key} AS DATE))",
 }
 """SQL of the number of a key's day since 1970, by type; of one time it is the same in every time zone."""
+MAX_BROADCAST_KEYS = 500_000
+"""The number of keys up to which a join with them broadcasts them."""
 _DAY_MICROS = 86_400_000_000
 # A clock that is years off is in an interval of its own.
 _MAX_INTERVALS = 16
