@@ -16,7 +16,6 @@ from lakeward.pipelines.graph.elements import (
     Expectation,
     Flow,
     ReplaceSpec,
-    SourceCodeLocation,
     ViewDefinition,
     split_name,
 )
@@ -44,34 +43,32 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def call_at(statement_source: SourceStatement, call: Callable[[], Any]) -> Any:
+def call_at(source: SourceStatement, call: Callable[[], Any]) -> Any:
     """Call `call` from the statement's line, so that locations and errors refer to the SQL file.
 
     Errors propagate.
     """
-    code = compile(
-        "\n" * (statement_source.line - 1) + "call()", statement_source.file, "exec", dont_inherit=True
-    )
+    code = compile("\n" * (source.line - 1) + "call()", source.file, "exec", dont_inherit=True)
     exec(code, {"call": call})  # noqa: S102  # one call of ours, compiled for its location alone
     return None
 
 
-def function_at(statement_source: SourceStatement, name: str, call: Callable[[], Any]) -> Callable[[], Any]:
+def function_at(source: SourceStatement, name: str, call: Callable[[], Any]) -> Callable[[], Any]:
     """Return a function located at the statement's line that returns the result of `call`."""
     code = compile(
-        "\n" * (statement_source.line - 1) + "def query(): return call()",
-        statement_source.file,
+        "\n" * (source.line - 1) + "def query(): return call()",
+        source.file,
         "exec",
         dont_inherit=True,
     )
-    space: dict[str, Any] = {"call": _with_position(statement_source, call)}
+    space: dict[str, Any] = {"call": _with_position(source, call)}
     exec(code, space)  # noqa: S102  # as above
     function: Callable[[], Any] = space["query"]
     function.__name__ = function.__qualname__ = name
     return function
 
 
-def _with_position(statement_source: SourceStatement, call: Callable[[], Any]) -> Callable[[], Any]:
+def _with_position(source: SourceStatement, call: Callable[[], Any]) -> Callable[[], Any]:
     """Store the position in Spark's errors on the error, for `with_source_location`."""
 
     def placed() -> Any:
@@ -81,7 +78,7 @@ def _with_position(statement_source: SourceStatement, call: Callable[[], Any]) -
             position = sql_position(str(error))
             if position is not None:
                 line, column = position
-                error.__dict__.setdefault("user_location", f"{statement_source.file}:{line}:{column}")
+                error.__dict__.setdefault("user_location", f"{source.file}:{line}:{column}")
             raise
 
     return placed
@@ -106,22 +103,22 @@ class SqlFile:
 
     def declare(self, text: str, file: str, line: int = 1) -> None:
         """Declare the statements of `text`, which begins at `line` of `file`. Raises PipelineError."""
-        for statement_source in split_source(text, file, line, self._value):
-            for key in statement_source.unset:
+        for source in split_source(text, file, line, self._value):
+            for key in source.unset:
                 require_registry("CREATE").warn(f"${{{key}}}", _unset(key))
             try:
-                statement = parse_statement(statement_source.text)
+                statement = parse_statement(source.text)
             except SqlSyntaxError as error:
-                raise _syntax_error(statement_source, error) from None
+                raise _syntax_error(source, error) from None
             if isinstance(statement, SetStatement):
                 if statement.value is not None:
                     self.settings[statement.key] = statement.value
             elif isinstance(statement, UseStatement):
                 self.scope = self.scope.changed(statement.catalog, statement.schema)
             elif isinstance(statement, DatasetStatement):
-                call_at(statement_source, lambda s=statement, p=statement_source: self._dataset(s, p))  # type: ignore[misc]
+                call_at(source, lambda s=statement, p=source: self._dataset(s, p))  # type: ignore[misc]
             else:
-                call_at(statement_source, lambda s=statement, p=statement_source: self._flow(s, p))  # type: ignore[misc]
+                call_at(source, lambda s=statement, p=source: self._flow(s, p))  # type: ignore[misc]
 
     def _value(self, key: str) -> str | None:
         if key in self.settings:
@@ -129,24 +126,22 @@ class SqlFile:
         value = self.spark.conf.get(key, None)
         return None if value is None else str(value)
 
-    def _dataset(self, statement: DatasetStatement, statement_source: SourceStatement) -> None:
+    def _dataset(self, statement: DatasetStatement, source: SourceStatement) -> None:
         registry = require_registry("CREATE")
         for clause in statement.warnings:
             registry.warn(clause, f"{clause} has no effect here: {_IGNORED_CLAUSES[clause]}.")
         is_stored = bool(statement.options.get("stored"))
         is_temporary = statement.kind == "view" and not is_stored
         name = statement.name if is_temporary else self._named(statement.name)
-        for error in duplicate_expectations(
-            SourceCodeLocation(statement_source.file, statement_source.line), name, statement.expectations
-        ):
+        for error in duplicate_expectations(source.location, name, statement.expectations):
             raise error
         if statement.kind == "streaming_table":
-            self._streaming_table(name, statement, statement_source)
+            self._streaming_table(name, statement, source)
             return
         assert statement.query is not None, "the grammar asks for it"
         function = _with_expectations(
             self.api,
-            self._query(name, statement.query, statement_source, statement.columns),
+            self._query(name, statement.query, source, statement.columns),
             statement.expectations,
         )
         if is_stored:
@@ -156,7 +151,7 @@ class SqlFile:
                 name=name,
                 comment=statement.options.get("comment"),
                 definition=ViewDefinition(
-                    statement_source.text_in_place(*statement.query),
+                    source.text_in_place(*statement.query),
                     name_columns(statement.columns),
                     self.scope.catalog,
                     self.scope.schema,
@@ -174,9 +169,7 @@ class SqlFile:
                 spark_conf=self._conf,
             )(function)
 
-    def _streaming_table(
-        self, name: str, statement: DatasetStatement, statement_source: SourceStatement
-    ) -> None:
+    def _streaming_table(self, name: str, statement: DatasetStatement, source: SourceStatement) -> None:
         expectations = {
             parameter: {
                 each.name: each.constraint for each in statement.expectations if each.action == action
@@ -194,25 +187,25 @@ class SqlFile:
                 name,
                 name,
                 statement.query,
-                statement_source,
+                source,
                 columns=statement.columns,
                 replaces=statement.replaces,
             )
         if statement.changes is not None:
-            self._changes(statement.changes, None, statement_source)
+            self._changes(statement.changes, None, source)
 
-    def _flow(self, statement: FlowStatement, statement_source: SourceStatement) -> None:
+    def _flow(self, statement: FlowStatement, source: SourceStatement) -> None:
         if statement.changes is not None:
-            self._changes(statement.changes, statement.name, statement_source)
+            self._changes(statement.changes, statement.name, source)
         else:
             assert statement.query is not None, "the grammar asks for it"
             target = self._named(statement.target)
-            name = statement.name or f"{target}_line_{statement_source.line}"
+            name = statement.name or f"{target}_line_{source.line}"
             self._append(
                 target,
                 name,
                 statement.query,
-                statement_source,
+                source,
                 once=statement.once,
                 replaces=statement.replaces,
             )
@@ -222,28 +215,25 @@ class SqlFile:
         target: str,
         name: str,
         query: Span,
-        statement_source: SourceStatement,
+        source: SourceStatement,
         *,
         once: bool = False,
         columns: Sequence[ColumnDefinition] = (),
         replaces: ReplaceSpec | None = None,
     ) -> None:
-        function = self._query(name, query, statement_source, columns)
+        function = self._query(name, query, source, columns)
         if replaces is not None:
-            registry, location = (
-                require_registry("INSERT"),
-                SourceCodeLocation(statement_source.file, statement_source.line),
-            )
+            registry = require_registry("INSERT")
             if replaces.using:
                 replaces = replace(replaces, sequence_by=_column(replaces.sequence_by))
             key = registry.key(target, short=False)
             registry.flows.append(
-                Flow(name, key, function, location, once, self._conf or {}, replaces=replaces)
+                Flow(name, key, function, source.location, once, self._conf or {}, replaces=replaces)
             )
             return
         self.api["append_flow"](target=target, name=name, once=once, spark_conf=self._conf)(function)
 
-    def _changes(self, changes: ChangesClause, name: str | None, statement_source: SourceStatement) -> None:
+    def _changes(self, changes: ChangesClause, name: str | None, source: SourceStatement) -> None:
         target = self._named(changes.target)
         arguments = {
             key: _column(value) if isinstance(value, SqlExpression) else value
@@ -254,42 +244,38 @@ class SqlFile:
                 words = {"keys": "KEYS (…)", "sequence_by": "SEQUENCE BY …"}[key]
                 raise PipelineError(
                     "PARSE_SYNTAX_ERROR",
-                    f"{statement_source.file}:{statement_source.line}: AUTO CDC needs {words}.",
+                    f"{source.location}: AUTO CDC needs {words}.",
                 )
-        source: Any = changes.source
+        feed: Any = changes.source
         if "version" in arguments:
-            source = self._snapshots(changes, arguments.pop("version"), name or target, statement_source)
+            feed = self._snapshots(changes, arguments.pop("version"), name or target, source)
         elif not changes.source_is_name:
-            source = f"{split_name(name or target)[-1]}_source"
-            query = self._relation(changes.source, statement_source)
-            self.api["temporary_view"](name=source)(function_at(statement_source, source, query))
+            feed = f"{split_name(name or target)[-1]}_source"
+            query = self._relation(changes.source, source)
+            self.api["temporary_view"](name=feed)(function_at(source, feed, query))
         elif not self.scope.is_default:
-            source = self.scope.qualify(source)
-        if changes.from_snapshot:
-            self.api["create_auto_cdc_from_snapshot_flow"](
-                target=target, source=source, name=name, once=changes.once, spark_conf=self._conf, **arguments
-            )
-        else:
-            self.api["create_auto_cdc_flow"](
-                target=target, source=source, name=name, once=changes.once, spark_conf=self._conf, **arguments
-            )
+            feed = self.scope.qualify(feed)
+        function = "create_auto_cdc_from_snapshot_flow" if changes.from_snapshot else "create_auto_cdc_flow"
+        self.api[function](
+            target=target, source=feed, name=name, once=changes.once, spark_conf=self._conf, **arguments
+        )
 
     def _snapshots(
-        self, changes: ChangesClause, versions: str, flow: str, statement_source: SourceStatement
+        self, changes: ChangesClause, versions: str, flow: str, source: SourceStatement
     ) -> SqlSnapshots:
         return SqlSnapshots(
             self.spark,
             flow,
             version_column_name(self.spark, as_relations(versions)),
-            self._relation(as_relations(versions), statement_source),
-            self._relation(as_relations(changes.source), statement_source),
+            self._relation(as_relations(versions), source),
+            self._relation(as_relations(changes.source), source),
         )
 
-    def _relation(self, text: str, statement_source: SourceStatement) -> Callable[[], Any]:
+    def _relation(self, text: str, source: SourceStatement) -> Callable[[], Any]:
         text = f"SELECT * FROM {text}"  # noqa: S608  # the user's own relation
         return query_function(
             self.spark,
-            SourceStatement(text, statement_source.file, statement_source.line, 1),
+            SourceStatement(text, source.file, source.line, 1),
             (0, len(text)),
             self.scope,
             (),
@@ -303,11 +289,9 @@ class SqlFile:
         return name if self.scope.is_default else self.scope.qualify(name)
 
     def _query(
-        self, name: str, span: Span, statement_source: SourceStatement, columns: Sequence[ColumnDefinition]
+        self, name: str, span: Span, source: SourceStatement, columns: Sequence[ColumnDefinition]
     ) -> Callable[[], Any]:
-        return function_at(
-            statement_source, name, query_function(self.spark, statement_source, span, self.scope, columns)
-        )
+        return function_at(source, name, query_function(self.spark, source, span, self.scope, columns))
 
 
 def _with_expectations(
@@ -330,10 +314,10 @@ def _unset(key: str) -> str:
     return f"${{{key}}} has no value, and is replaced by nothing: set {key} in the pipeline's configuration."
 
 
-def _syntax_error(statement_source: SourceStatement, error: SqlSyntaxError) -> PipelineError:
-    line, column = statement_source.position(error.offset)
-    where = f"{statement_source.file}:{line}:{column}"
-    shown = statement_source.text.split("\n")[line - statement_source.line].strip()
+def _syntax_error(source: SourceStatement, error: SqlSyntaxError) -> PipelineError:
+    line, column = source.position(error.offset)
+    where = f"{source.file}:{line}:{column}"
+    shown = source.text.split("\n")[line - source.line].strip()
     if error.is_other:
         return PipelineError(
             "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND",
@@ -344,5 +328,5 @@ def _syntax_error(statement_source: SourceStatement, error: SqlSyntaxError) -> P
     return PipelineError(
         "PARSE_SYNTAX_ERROR",
         f"{where}: Syntax error at or near '{error.found}'.\n    {shown}",
-        next_step=" ".join(map(_unset, statement_source.unset)) or None,
+        next_step=" ".join(map(_unset, source.unset)) or None,
     )

@@ -53,17 +53,17 @@ class NameScope:
 
 def query_function(
     spark: SparkSession,
-    statement_source: SourceStatement,
+    source: SourceStatement,
     span: Span,
     scope: NameScope,
     columns: Sequence[ColumnDefinition],
 ) -> Callable[[], Any]:
     """Return the query at `span` of a statement as a dataset function."""
-    text = statement_source.text_in_place(*span)
+    text = source.text_in_place(*span)
 
     def query() -> DataFrame:
         with _enter_scope(spark, scope):
-            return _label_columns(spark.sql(text), columns, statement_source)
+            return _label_columns(spark.sql(text), columns, source)
 
     return query
 
@@ -93,9 +93,7 @@ def _enter_scope(spark: SparkSession, scope: NameScope) -> AbstractContextManage
     )
 
 
-def _label_columns(
-    df: DataFrame, columns: Sequence[ColumnDefinition], statement_source: SourceStatement
-) -> DataFrame:
+def _label_columns(df: DataFrame, columns: Sequence[ColumnDefinition], source: SourceStatement) -> DataFrame:
     """Name the columns of a query by a list of bare names; typed columns are aligned by the table."""
     from pyspark.sql import functions as F
 
@@ -105,7 +103,7 @@ def _label_columns(
     if {column.name.lower() for column in columns} != has and len(columns) != len(df.columns):
         raise PipelineError(
             "USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE",
-            f"{statement_source.file}:{statement_source.line}: {len(columns)} columns are listed, "
+            f"{source.location}: {len(columns)} columns are listed, "
             f"and the query has {len(df.columns)}: {', '.join(df.columns)}.",
             next_step="List every column of the query, or give each a type.",
         )

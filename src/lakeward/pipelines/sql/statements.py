@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lakeward.pipelines.graph.column_ddl import ColumnDefinition
-from lakeward.pipelines.graph.elements import Expectation, ReplaceSpec
+from lakeward.pipelines.graph.elements import Expectation, ReplaceSpec, SourceCodeLocation
 from lakeward.quoting import quote_string
 from lakeward.sql import fill_parameters, spans, tokenize
 
@@ -33,6 +33,10 @@ class SourceStatement:
     line: int
     column: int
     unset: tuple[str, ...] = ()
+
+    @property
+    def location(self) -> SourceCodeLocation:
+        return SourceCodeLocation(self.file, self.line)
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return line and column of a character of the statement in the user's file."""
@@ -81,7 +85,7 @@ def _substitute(text: str, variables: Mapping[str, str | None], lookup: Lookup) 
 
 
 Span = tuple[int, int]
-"""Where a statement_source of the statement's text begins and ends."""
+"""Where a part of the statement's text begins and ends."""
 
 
 @dataclass(frozen=True)
