@@ -255,3 +255,40 @@ def test_what_cannot_be_converted_has_a_condition(spark: SparkSession, schema: s
         assert condition_of(failed.value) == condition, statement
         assert "spark_catalog" not in str(failed.value), statement
     assert spark.table(f"{schema}.p").count() == 1
+
+
+REFUSED_CHANGES = {
+    "DROP COLUMN id": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "DROP COLUMN p": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "DROP COLUMNS (id)": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "RENAME COLUMN id TO x": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "ALTER COLUMN id TYPE BIGINT": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "ALTER COLUMN n FIRST": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "ADD COLUMN z INT FIRST": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "ADD COLUMN z INT AFTER id": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "ADD COLUMN z INT NOT NULL": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "REPLACE COLUMNS (id INT)": "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    "ADD CONSTRAINT c CHECK (id > 0)": "DELTA_ONLY_OPERATION",
+    "DROP CONSTRAINT IF EXISTS c": "DELTA_ONLY_OPERATION",
+}
+
+
+@pytest.mark.parametrize("catalog", ["main", "hive_metastore"])
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_changes_that_the_files_do_not_follow_are_refused(
+    spark: SparkSession, catalog: str, kind: str
+) -> None:
+    table = f"{catalog}.default.unchanged_{kind}"
+    spark.sql(f"CREATE OR REPLACE TABLE {table} (id INT, n INT, p INT) USING {kind} PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 2, 3)")
+    for change, condition in REFUSED_CHANGES.items():
+        with pytest.raises(AnalysisException) as raised:
+            spark.sql(f"ALTER TABLE {table} {change}")
+        assert (change, raised.value.getCondition()) == (change, condition)
+    assert [tuple(row) for row in spark.table(table).collect()] == [(1, 2, 3)]
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN id COMMENT 'number'")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (z INT COMMENT 'new', y STRING)")
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('a' = 'b')")
+    assert spark.table(table).columns == ["id", "n", "z", "y", "p"]
+    assert [tuple(row) for row in spark.table(table).collect()] == [(1, 2, None, None, 3)]
+    spark.sql(f"DROP TABLE {table}")

@@ -257,7 +257,11 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         Policies.requireUnused(catalog, i, about(i), changes);
         TableChange[] known = PlatformFeatures.without(changes);
         if (known.length == 0 && changes.length > 0) return loadTable(i);
+        Table before = loadTable(i);
+        NonDeltaColumns.requireUnchanged(before, quoted(i), known);
         Table altered = super.alterTable(in(i), known);
+        // The session catalog keeps the relation of a table that was read, with its old columns.
+        if (NonDeltaTable.is(before.properties())) super.invalidateTable(in(i));
         ObjectNode about = about(i);
         boolean hasChanged = Policies.followColumns(about, known);
         if (TableKeys.followColumns(about, known) || hasChanged) folder.write(folder.object(in(i.namespace())[0], in(i).name(), "table.about"), about);
@@ -278,6 +282,10 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         InformationSchema.requireOther(this, i, NOT_OWNER);
         if (!viewExists(i)) return;
         throw PythonSqlBridge.error("WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
+    }
+
+    private String quoted(Identifier i) {
+        return "`" + catalog + "`.`" + i.namespace()[i.namespace().length - 1] + "`.`" + i.name() + "`";
     }
 
     private String fullName(Identifier i) {

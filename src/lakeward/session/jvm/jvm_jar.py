@@ -37,6 +37,7 @@ SOURCES = (
     "CaseInsensitiveTable",
     "SparkCatalog",
     "NonDeltaTable",
+    "NonDeltaColumns",
     "TableKeys",
     "ReplacedTable",
     "NonDeltaTarget",

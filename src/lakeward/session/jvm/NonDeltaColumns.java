@@ -1,0 +1,51 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.V1Table;
+
+/**
+ * Changes of the columns of a table of another format than Delta's. Its files keep their columns: a dropped one would
+ * come back with the next ADD COLUMN of the name, and files of before have no column of a new name or type. Spark's
+ * session catalog refuses these changes, which a catalog of the second kind would pass on.
+ */
+public class NonDeltaColumns {
+
+    public static void requireUnchanged(Table table, String shown, TableChange[] changes) {
+        if (!(table instanceof V1Table) || !NonDeltaTable.is(table.properties())) return;
+        boolean hasNew = false;
+        boolean hasOld = false;
+        for (int k = 0; k < changes.length; k++) {
+            hasNew = hasNew || changes[k] instanceof TableChange.AddColumn;
+            hasOld = hasOld || changes[k] instanceof TableChange.DeleteColumn;
+            // Delta's changes have classes of its own.
+            String name = changes[k].getClass().getSimpleName();
+            if (!name.equals("AddConstraint") && !name.equals("DropConstraint")) continue;
+            String statement = name.equals("AddConstraint") ? "ALTER TABLE ADD CONSTRAINT" : "ALTER TABLE DROP CONSTRAINT";
+            throw PythonSqlBridge.error("DELTA_ONLY_OPERATION", "0AKDD", statement + " is only supported for Delta tables.");
+        }
+        boolean isReplacement = hasNew && hasOld;
+        for (int k = 0; k < changes.length; k++) {
+            String operation = operation(changes[k], isReplacement);
+            if (operation == null) continue;
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "UNSUPPORTED_FEATURE.TABLE_OPERATION");
+            error.putObject("parameters").put("tableName", shown).put("operation", operation);
+            throw PythonSqlBridge.error(error);
+        }
+    }
+
+    /** The operation that Spark names; null for a change that the files allow. */
+    private static String operation(TableChange change, boolean isReplacement) {
+        if (change instanceof TableChange.DeleteColumn) return isReplacement ? "REPLACE COLUMNS" : "DROP COLUMN";
+        if (change instanceof TableChange.RenameColumn) return "RENAME COLUMN";
+        if (change instanceof TableChange.UpdateColumnType) return "ALTER COLUMN ... TYPE";
+        if (change instanceof TableChange.UpdateColumnPosition) return "ALTER COLUMN ... FIRST | AFTER";
+        if (change instanceof TableChange.UpdateColumnNullability) return "ALTER COLUMN ... SET NOT NULL";
+        if (!(change instanceof TableChange.AddColumn)) return null;
+        TableChange.AddColumn added = (TableChange.AddColumn) change;
+        if (added.fieldNames().length > 1) return "ADD COLUMN with qualified column";
+        if (added.position() != null && !isReplacement) return "ADD COLUMN ... FIRST | AFTER";
+        return added.isNullable() ? null : "ADD COLUMN ... NOT NULL";
+    }
+}
