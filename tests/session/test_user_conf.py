@@ -36,6 +36,14 @@ def test_what_every_session_has_is_never_there_twice(included: str) -> None:
     }
 
 
+@pytest.mark.parametrize("value", ["auto", "AUTO", " auto "])
+def test_automatic_shuffle_partitions_are_those_of_the_session(value: str) -> None:
+    """Clusters of bundles and builders of sessions name it; Spark refuses the word."""
+    wanted = {"spark.sql.shuffle.partitions": value, "spark.x": "auto"}
+    assert usable_settings(wanted) == {"spark.x": "auto"}
+    assert merge_conf({"spark.sql.shuffle.partitions": "4"}, wanted)["spark.sql.shuffle.partitions"] == "4"
+
+
 def test_other_packages_of_the_same_house_are_kept() -> None:
     sharing = {"spark.jars.packages": "io.delta:delta-sharing-spark_2.13:3.1.0"}
     assert usable_settings(sharing) == sharing

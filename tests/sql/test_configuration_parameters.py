@@ -80,3 +80,40 @@ def test_a_value_that_is_not_valid_is_refused(warehouse: SparkSession, name: str
         warehouse.sql(f"SET {name} = {value}").collect()
     assert not isinstance(raised.value, LakewardError)
     assert warehouse.conf.get(SQL_PARAMETERS[name]) not in (value, value.strip("'"))
+
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+AUTOMATIC = {
+    "SET": lambda spark: spark.sql(f"SET {PARTITIONS} = auto"),
+    "set;": lambda spark: spark.sql(f"set {PARTITIONS}=AUTO;"),
+    "conf.set": lambda spark: spark.conf.set(PARTITIONS, "auto"),
+    "conf.set Auto": lambda spark: spark.conf.set(PARTITIONS, " Auto"),
+    "newSession": lambda spark: spark.newSession().conf.set(PARTITIONS, "auto"),
+}
+
+
+@pytest.mark.parametrize("way", AUTOMATIC)
+def test_shuffle_partitions_may_be_automatic(spark: SparkSession, way: str) -> None:
+    """The number with which the session began; Spark itself takes numbers alone."""
+    first = spark.sparkContext.getConf().get(PARTITIONS)
+    with temporary_conf(spark, {PARTITIONS: "77"}):
+        AUTOMATIC[way](spark)
+        assert spark.conf.get(PARTITIONS) == ("77" if way == "newSession" else first)
+        assert spark.range(9).groupBy("id").count().count() == 9
+
+
+def test_automatic_shuffle_partitions_hold_for_a_block(spark: SparkSession) -> None:
+    """As in the configuration of pipelines and the spark_conf of their datasets."""
+    first = spark.sparkContext.getConf().get(PARTITIONS)
+    with temporary_conf(spark, {PARTITIONS: "77"}):
+        with temporary_conf(spark, {PARTITIONS: "auto"}):
+            assert spark.conf.get(PARTITIONS) == first
+        assert spark.conf.get(PARTITIONS) == "77"
+
+
+def test_no_other_setting_and_no_other_word_is_automatic(spark: SparkSession) -> None:
+    for key, value in ((PARTITIONS, "automatic"), ("spark.sql.autoBroadcastJoinThreshold", "auto")):
+        with pytest.raises(Exception, match="INVALID_CONF_VALUE"):
+            spark.conf.set(key, value)
+        with pytest.raises(Exception, match="INVALID_CONF_VALUE"):
+            spark.sql(f"SET {key} = {value}")

@@ -25,6 +25,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.java_names_patch:PATCHES",
     "lakeward.session.patches.missing_schema_patch:PATCHES",
     "lakeward.session.patches.observation_patch:PATCHES",
+    "lakeward.session.patches.shuffle_partitions:PATCHES",
     "lakeward.session.patches.star_import_patch:PATCHES",
     "lakeward.session.patches.udf_patch:PATCHES",
     "lakeward.session.patches.spark_version:PATCHES",

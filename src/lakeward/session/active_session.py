@@ -215,6 +215,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         observation_patch,
         scala_conversions,
         serverless_enforcement,
+        shuffle_partitions,
         spark_version,
         udf_patch,
     )
@@ -223,6 +224,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     for module in (
         *(java_names_patch, call_site_patch, data_source_patch, delta_table_patch),
         *(catalog_patch, missing_schema_patch, observation_patch, udf_patch, insert_result_patch),
+        shuffle_partitions,
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from lakeward.file_uris import local_folder
 from lakeward.session.configuration.spark_packages import adapt_packages, without_included
 
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
 # Tables are in the session's own catalogs; the platform ignores enableHiveSupport() too.
@@ -44,13 +45,22 @@ _SUBMIT = {
 }
 
 
+def is_automatic(key: str, value: object) -> bool:
+    """Return whether it leaves the number of shuffle partitions to the platform.
+
+    >>> is_automatic("spark.sql.shuffle.partitions", "auto"), is_automatic("spark.sql.x", "auto")
+    (True, False)
+    """
+    return key == SHUFFLE_PARTITIONS and isinstance(value, str) and value.strip().lower() == "auto"
+
+
 def usable_settings(user: Mapping[str, object]) -> dict[str, str]:
     """Return the user's settings that a new session uses: all but included jars and Hive's catalog.
 
     A user who configures Delta's catalog for `spark_catalog` has built a session of open-source Spark. Such a
     session starts in that catalog: `spark_catalog.s.t` and `s.t` must be one table.
     """
-    out = {key: _text(value) for key, value in user.items() if value is not None}
+    out = {key: _text(v) for key, v in user.items() if v is not None and not is_automatic(key, v)}
     if _SPARK_CATALOG in out.items() and "spark.sql.defaultCatalog" not in out:
         out["spark.sql.lakeward.sparkCatalogIsDefault"] = "true"
     for key in _MEANINGLESS:

@@ -74,7 +74,37 @@ def _set_parameter(cursor: TokenCursor) -> SetParameter:
     return SetParameter(verb, name, value, cursor.text(0))
 
 
+@dataclass(frozen=True)
+class SetAutomatic(Command):
+    """Leaves a setting to the platform, as `spark.conf.set(key, "auto")`, and shows the value in use."""
+
+    key: str
+
+    def run(self, spark: SparkSession) -> Rows:
+        spark.conf.set(self.key, "auto")
+        return Rows("key STRING NOT NULL, value STRING NOT NULL", [[self.key, spark.conf.get(self.key)]])
+
+
+def _set_automatic(cursor: TokenCursor) -> SetAutomatic:
+    cursor.need("SET")
+    key = ".".join(cursor.name(4))
+    cursor.need("=", "AUTO")
+    cursor.end()
+    return SetAutomatic(key)
+
+
 CONSTRUCTS = (
+    Construct(
+        name="SET spark.sql.shuffle.partitions = auto",
+        area="Settings of the platform",
+        verdict="emulated",
+        example="SET spark.sql.shuffle.partitions = auto",
+        note="the number with which the session began; in `spark.conf.set`, pipelines and clusters, too",
+        starts=("SET",),
+        statement=_set_automatic,
+        trigger=BEGINNING + r"set\s+spark\.sql\.shuffle\.partitions\s*=\s*auto\b",
+        test="tests/sql/test_configuration_parameters.py",
+    ),
     Construct(
         name="SET, RESET of a parameter",
         area="Settings of the platform",
