@@ -82,6 +82,29 @@ def test_rows_of_another_width(tmp_path: Path) -> None:
         rows_of([path], schema_of(a="integer", b="integer"), mode="FAILFAST", **options)
 
 
+@pytest.mark.rule("4.5.2")
+@pytest.mark.parametrize("lines", [2, 5000], ids=["few lines", "a regular file"])
+@pytest.mark.parametrize("header", ["a,b,more", "more,a,b", "b,a,x"])
+def test_columns_that_a_users_schema_lacks_make_lines_corrupt(
+    tmp_path: Path, header: str, lines: int
+) -> None:
+    """As notebooks of Databricks show: read_files with a schema and without a rescued column."""
+    order = header.split(",")
+    values = {"a": "1", "b": "2", "more": "z", "x": "z"}
+    line = ",".join(values[name] for name in order)
+    path = written(tmp_path, f"{header}\n" + f"{line}\n" * lines)
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n3,4\n" + "3,4\n" * (lines - 1))
+    options = {"cf_format": "csv", "header": True}
+    schema = schema_of(a="integer", b="integer", _corrupt_record="string")
+    rows = rows_of([path], schema, **options)
+    assert [(row["a"], row["b"], row["_corrupt_record"]) for row in rows] == [(1, 2, line)] * lines
+    assert {row["_corrupt_record"] for row in rows_of([other], schema, **options)} == {None}
+    without = rows_of([path], schema_of(a="integer", b="integer"), **options)
+    dropped = rows_of([path], schema, mode="DROPMALFORMED", **options)
+    assert len(without) == len(dropped) == lines
+
+
 @pytest.mark.rule("4.1.3")
 def test_an_unnamed_column_is_rescued_by_its_place_and_a_bad_number_as_its_text(tmp_path: Path) -> None:
     path = written(tmp_path, ",price\n61488,$100.00\n")

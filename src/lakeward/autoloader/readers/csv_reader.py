@@ -37,6 +37,15 @@ class CsvReader:
         self._header = has_header(
             builder.options.text("header"), has_user_schema=builder.plan.has_user_schema
         )
+        # Seen on Databricks: with a schema of the user, a line with values of other columns is malformed.
+        self._keeps_surplus = (
+            self._header
+            and builder.plan.has_user_schema
+            and not builder.rescues
+            and self._policy.declared
+            and self._policy.mode == "PERMISSIVE"
+            and self._policy.bad is None
+        )
         self._start()
 
     def _start(self) -> None:
@@ -77,7 +86,7 @@ class CsvReader:
         columns = [self._column_of(name) for name in names]
         matched = [column for column in columns if column is not None]
         surplus = [table.column(i) for i, column in enumerate(columns) if column is None]
-        if len(set(matched)) < len(matched):
+        if len(set(matched)) < len(matched) or (surplus and self._keeps_surplus):
             return None
         if self._builder.rescues and any(column.null_count < len(column) for column in surplus):
             return None
@@ -132,6 +141,8 @@ class CsvReader:
                 self._columns[column] += values[index]
             elif self._builder.rescues:
                 self._rescue(name, values[index], before)
+        if self._keeps_surplus and any(self._column_of(name) is None for name in names):
+            self._odd |= {row: line.encode() for row, line in enumerate(lines, before)}
         for column_values in self._columns.values():
             column_values.extend([None] * (before + len(rows) - len(column_values)))
         self._lines += lines
