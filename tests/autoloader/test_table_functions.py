@@ -60,6 +60,10 @@ def test_options_are_arguments_by_name(files: Landing) -> None:
     assert sorted(rows.collect()) == [(1, "a"), (2, "b")]
 
 
+_CALLS = ("read_files", "STREAM read_files")
+_EMPTY = ("''", "NULL", "path => ''", "path => NULL", "'', format => 'csv'")
+
+
 @pytest.mark.parametrize(
     ("call", "condition"),
     [
@@ -74,6 +78,8 @@ def test_options_are_arguments_by_name(files: Landing) -> None:
             "XML_ROW_TAG_MISSING",
         ),
         ("read_files()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        *((f"{call}({path})", "CF_MISSING_PATH") for call in _CALLS for path in _EMPTY),
+        *((f"{name}.``", "INVALID_EMPTY_LOCATION") for name in ("csv", "json", "orc", "parquet")),
         ("cloud_files('{0}')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
     ],
 )

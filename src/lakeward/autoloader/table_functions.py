@@ -132,9 +132,17 @@ def _load_stream(
 def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """Return the path, and the options with Auto Loader's keys and the defaults of `read_files`."""
     arguments = {key: _constant("read_files", key, value) for key, value in named.items()}
-    path = _constant("read_files", "path", positional[0]) if positional else arguments.pop("path", None)
-    if path is None or len(positional) > 1:
-        raise wrong_argument_count("`read_files`", "1", len(positional))
+    paths = [*positional, *([named["path"]] if "path" in named else [])]
+    if len(paths) != 1:
+        raise wrong_argument_count("`read_files`", "1", len(paths))
+    arguments.pop("path", None)
+    if not paths[0]:
+        raise CloudFilesError(
+            "CF_MISSING_PATH",
+            "The path of read_files is empty.",
+            next_step="Name a directory or a file.",
+        )
+    path = _constant("read_files", "path", paths[0])
     options = {PREFIX + "inferColumnTypes": "true", PREFIX + "useStrictGlobber": "true"}
     for key, value in arguments.items():
         row = find_option(PREFIX + key)

@@ -261,7 +261,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
 
     /** delta.`/some/path` is requested as table "/some/path" of database "delta". */
     private static boolean isPath(String table) {
-        return table.startsWith(".") || table.indexOf('/') >= 0;
+        return table.isEmpty() || table.startsWith(".") || table.indexOf('/') >= 0;
     }
 
     /**
