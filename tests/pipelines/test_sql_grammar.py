@@ -74,6 +74,21 @@ def test_columns_types_and_expectations_are_distinguished() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "default", ["1 < 2", "2 > 1", "2 >> 1", "1 <> 2", "1 < 2 AND 2 > 1", "f(1 < 2)", "1"]
+)
+@pytest.mark.parametrize("nested", ["MAP<STRING, INT>", "array<MAP<INT, STRUCT<a: INT, b: INT>>>", "INT"])
+def test_comparisons_in_default_values_are_no_brackets(default: str, nested: str) -> None:
+    found = dataset(
+        f"CREATE STREAMING TABLE t (a INT DEFAULT {default}, m {nested}, b {nested} DEFAULT {default})"
+    )
+    assert [(column.name, column.type) for column in found.columns] == [
+        ("a", "INT"),
+        ("m", nested),
+        ("b", nested),
+    ]
+
+
 def test_clauses_come_in_any_order() -> None:
     found = dataset(
         """CREATE STREAMING TABLE t TBLPROPERTIES ("a.b" = "x", delta.c = true, n.o = -5, 'e' "f", 'g' = '')

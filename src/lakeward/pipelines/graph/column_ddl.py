@@ -10,7 +10,7 @@ from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.sql import Token, TokenCursor, Unmatched, tokenize
 
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
-_ANGLES = {"<": 1, ">": -1, ">>": -2}
+_NESTED_TYPES = ("ARRAY", "MAP", "STRUCT")
 
 
 class NestedTokenCursor(TokenCursor):
@@ -64,12 +64,16 @@ class NestedTokenCursor(TokenCursor):
         depth = angles = 0
         while (token := self.next) is not None:
             self.at += 1
-            if token.text == "," and depth == 0 and angles <= 0:
+            if token.text == "," and depth == angles == 0:
                 yield self._item(item, token)
                 item = []
                 continue
             depth += _OPEN.get(token.text, 0)
-            angles += _ANGLES.get(token.text, 0) if depth == 0 else 0
+            if token.text == "<" and item and item[-1].text.upper() in _NESTED_TYPES:
+                angles += 1
+            elif token.text in (">", ">>"):
+                # Not the operator of a default value.
+                angles = max(0, angles - len(token.text))
             item.append(token)
         if self._tokens:
             yield self._item(item, self._tokens[-1])
