@@ -81,7 +81,7 @@ def test_validating_no_rows_is_a_mistake(rows: str) -> None:
         ("COPY INTO t FROM '/x'", "end of input"),
         ("COPY INTO t FROM '/x' FILEFORMAT = DELTA", "'DELTA'"),
         ("COPY INTO t FROM '/x' FILEFORMAT = CSV NONSENSE", "'NONSENSE'"),
-        ("COPY INTO t FROM '/x' FILEFORMAT = CSV FORMAT_OPTIONS ('a' 'b')", "')'"),
+        ("COPY INTO t FROM '/x' FILEFORMAT = CSV FORMAT_OPTIONS ('a' 'b')", "''b''"),
         ("COPY INTO t FROM (SELECT a FROM '/x' GROUP BY a) FILEFORMAT = CSV", "'BY'"),
         ("COPY INTO t VERSION AS OF 1 FROM '/x' FILEFORMAT = CSV", "'VERSION'"),
     ],

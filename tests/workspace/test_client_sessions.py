@@ -21,6 +21,7 @@ class FakeWarehouse:
     def __init__(self) -> None:
         self.open: set[str] = set()
         self.calls: list[tuple[str, str]] = []
+        self.results = self
 
     def open_session(
         self, key: str, order: SessionOrder, *, on_end: Callable[[ExecutionResult], None]
@@ -40,7 +41,8 @@ class FakeWarehouse:
     def cancel(self, key: str) -> None:
         self.calls.append(("cancel", key))
 
-    def remove_result(self, key: str) -> None:
+    def remove(self, key: str) -> None:
+        """Remove the result of a statement, as the folder `results` does."""
         self.calls.append(("remove", key))
 
 
