@@ -1,5 +1,6 @@
 package lakeward;
 
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -22,11 +23,11 @@ public class CatalogTable {
     static CatalogTable find(SparkSession session, Seq name) {
         CatalogManager manager = session.sessionState().catalogManager();
         AnalysisContext context = AnalysisContext.get();
-        Seq current = context.catalogAndNamespace();
-        boolean isTemporary = current.isEmpty() ? session.sessionState().catalog().isTempView(name) : context.referredTempViewNames().contains(name);
+        boolean isTemporary = context.catalogAndNamespace().isEmpty() ? session.sessionState().catalog().isTempView(name) : context.referredTempViewNames().contains(name);
         if (isTemporary || name.length() > 3) return null;
-        String catalog = current.isEmpty() ? manager.currentCatalog().name() : (String) current.apply(0);
-        String[] namespace = current.isEmpty() ? manager.currentNamespace() : new String[] {(String) current.apply(current.length() - 1)};
+        String[] current = CurrentSchema.of(manager);
+        String catalog = current[0];
+        String[] namespace = (String[]) Arrays.copyOfRange(current, 1, current.length);
         if (name.length() == 3) catalog = (String) name.apply(0);
         if (name.length() > 1) namespace = new String[] {(String) name.apply(name.length() - 2)};
         if (namespace.length != 1 || !manager.isCatalogRegistered(catalog)) return null;

@@ -2,6 +2,7 @@ package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.TreeMap;
@@ -154,11 +155,9 @@ public class FunctionBodies extends SessionRule {
             CatalogManager manager = session.sessionState().catalogManager();
             List out = new ArrayList();
             for (int i = 0; i < parts.length(); i++) out.add(parts.apply(i));
-            if (out.size() == 1) {
-                String[] namespace = manager.currentNamespace();
-                for (int i = namespace.length - 1; i >= 0; i--) out.add(0, namespace[i]);
-            }
-            if (out.size() == 2) out.add(0, manager.currentCatalog().name());
+            String[] current = CurrentSchema.of(manager);
+            if (out.size() == 1) out.addAll(0, Arrays.asList((Object[]) current));
+            if (out.size() == 2) out.add(0, current[0]);
             return out;
         }
 

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunctionName;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
@@ -105,7 +104,7 @@ public class SqlNames extends SessionRule {
                 if (isRelation && isOurs) throw unresolvable(name);
                 return null;
             }
-            String[] current = current(manager);
+            String[] current = CurrentSchema.of(manager);
             String catalog = parts == 3 ? (String) name.apply(0) : current[0];
             if (parts == 1 && current.length != 2) return null;
             String schema = parts == 1 ? current[1] : (String) name.apply(parts - 2);
@@ -120,18 +119,6 @@ public class SqlNames extends SessionRule {
                 return null;
             }
             return stored(manager, manager.catalog(catalog).name(), schema, function);
-        }
-
-        /** The current catalog and schema: in a view or a function, those that it was created in. */
-        private static String[] current(CatalogManager manager) {
-            Seq context = AnalysisContext.get().catalogAndNamespace();
-            String[] namespace = manager.currentNamespace();
-            String[] out = new String[context.isEmpty() ? namespace.length + 1 : context.length()];
-            for (int i = 0; i < out.length; i++) {
-                if (!context.isEmpty()) out[i] = (String) context.apply(i);
-                else out[i] = i == 0 ? manager.currentCatalog().name() : namespace[i - 1];
-            }
-            return out;
         }
 
         private static Seq stored(CatalogManager manager, String catalog, String schema, String function) {

@@ -89,6 +89,7 @@ SOURCES = (
     "ShownGeometries",
     "SystemFunctions",
     "InferredJson",
+    "CurrentSchema",
     "SqlNames",
     "SqlRefusals",
     "InputFileName",
