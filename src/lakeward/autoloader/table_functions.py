@@ -131,11 +131,10 @@ def _load_stream(
 
 def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """Return the path, and the options with Auto Loader's keys and the defaults of `read_files`."""
-    arguments = {key: _constant("read_files", key, value) for key, value in named.items()}
-    paths = [*positional, *([named["path"]] if "path" in named else [])]
+    arguments = dict(named)
+    paths = [*positional, *([arguments.pop("path")] if "path" in arguments else [])]
     if len(paths) != 1:
         raise wrong_argument_count("`read_files`", "1", len(paths))
-    arguments.pop("path", None)
     if not paths[0]:
         raise CloudFilesError(
             "CF_MISSING_PATH",
@@ -146,7 +145,7 @@ def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, di
     options = {PREFIX + "inferColumnTypes": "true", PREFIX + "useStrictGlobber": "true"}
     for key, value in arguments.items():
         row = find_option(PREFIX + key)
-        options[key if row is None else row.key] = value
+        options[key if row is None else row.key] = _constant("read_files", key, value)
     return path, options
 
 
