@@ -69,6 +69,7 @@ public class Extension extends AbstractFunction1 {
         ZstdFunctions.register(all);
         GeoTable.register(all);
         all.injectPlannerStrategy(new SystemFunctions());
+        all.injectPlannerStrategy(new GeneratedCounts.Strategy());
         all.injectPlannerStrategy(new PresentTargetMerge.Strategy());
         return BoxedUnit.UNIT;
     }

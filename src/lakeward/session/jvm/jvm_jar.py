@@ -116,6 +116,7 @@ SOURCES = (
     "GlobalTemporary",
     "TableChanges",
     "TargetFileSize",
+    "GeneratedCounts",
     "PresentTargetMerge",
     "ViewEvolution",
     "StreamOfPath",
