@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from lakeward.errors import SqlError
@@ -123,7 +123,6 @@ class Construct:
 
     Attributes:
         name: Shown in docs/sql.md and by `lakeward check`; unique.
-        area: The heading of docs/sql.md.
         example: One statement that has it.
         verdict: How it runs; most statements are commands of this package.
         note: What users should know, in one line.
@@ -133,10 +132,10 @@ class Construct:
         trigger: A pattern of texts that Spark parses with a different meaning. Only those, and what Spark
             cannot parse, are looked at.
         test: The test file that shows it.
+        area: The heading of docs/sql.md; `in_area` sets it.
     """
 
     name: str
-    area: str
     example: str
     verdict: Verdict = "emulated"
     note: str = ""
@@ -145,6 +144,7 @@ class Construct:
     edits: Callable[[Sequence[Token]], list[Edit]] | None = None
     trigger: str = ""
     test: str = "tests/sql/test_corpus.py"
+    area: str = ""
 
     @property
     def first_words(self) -> tuple[str, ...]:
@@ -152,17 +152,21 @@ class Construct:
         return () if self.statement is None else self.starts or (self.example.split()[0],)
 
 
-def supported(name: str, area: str, example: str, note: str = "") -> Construct:
+def in_area(area: str, *constructs: Construct) -> tuple[Construct, ...]:
+    """Return the constructs of one heading of docs/sql.md."""
+    return tuple(replace(each, area=area) for each in constructs)
+
+
+def supported(name: str, example: str, note: str = "") -> Construct:
     """Declare what Spark runs itself; the statement reaches Spark unchanged."""
-    return Construct(name, area, example, "supported", note)
+    return Construct(name, example, "supported", note)
 
 
-def unsupported(name: str, area: str, *, example: str, starts: str, reason: str) -> Construct:
+def unsupported(name: str, *, example: str, starts: str, reason: str) -> Construct:
     """Declare a statement that fails with UNSUPPORTED_SQL.
 
     Args:
         name: The construct's name.
-        area: The heading of docs/sql.md.
         example: One such statement.
         starts: The words that it begins with.
         reason: Why it cannot run, or what to use instead.
@@ -173,7 +177,7 @@ def unsupported(name: str, area: str, *, example: str, starts: str, reason: str)
         cursor.need(first, *others)
         return Refusal("UNSUPPORTED_SQL", f"{name} is not supported here: {reason}", "0A000")
 
-    return Construct(name, area, example, "unsupported", reason, statement=statement)
+    return Construct(name, example, "unsupported", reason, statement=statement)
 
 
 # SQL functions that Spark lacks come from the JVM in the form of commands, with this prefix.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from lakeward.quoting import quote_identifier
-from lakeward.sql.construct import BEGINNING, Construct, Edit
+from lakeward.sql.construct import BEGINNING, Construct, Edit, in_area
 from lakeward.sql.token_cursor import Token
 
 # What the statements begin with.
@@ -116,10 +116,10 @@ def _is_in_name(tokens: Sequence[Token], at: int) -> bool:
     return any(words[-len(before) :] == before for before in _BEFORE_NAMES)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="names that are keywords of Delta",
-        area="Tables",
         verdict="rewritten",
         example="OPTIMIZE t ZORDER BY (timestamp)",
         note="`timestamp`, `version`, `location` … get quotes in OPTIMIZE, VACUUM, REORG and ALTER TABLE",
@@ -129,7 +129,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="IDENTIFIER(…) in statements of Delta",
-        area="Tables",
         example="OPTIMIZE IDENTIFIER('t')",
         note="the name is computed first: OPTIMIZE, VACUUM, REORG, RESTORE, DESCRIBE HISTORY and DETAIL, "
         "constraints and clustering by ALTER TABLE",

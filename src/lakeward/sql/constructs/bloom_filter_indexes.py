@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import Command, Construct
+from lakeward.sql.construct import Command, Construct, in_area
 from lakeward.sql.constructs.partitions import file_relation
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -72,10 +72,10 @@ def _options(cursor: TokenCursor, verb: str) -> None:
         cursor.skip()
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="BLOOMFILTER INDEX",
-        area="Tables",
         example="CREATE BLOOMFILTER INDEX ON TABLE t FOR COLUMNS (id OPTIONS (fpp = 0.1))",
         note="no index is built: it would change no result",
         starts=("CREATE", "DROP"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name, quote_string
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.keys import stored_keys
 from lakeward.sql.session_context import current_context, regular_expressions
 from lakeward.sql.token_cursor import TokenCursor
@@ -23,7 +23,6 @@ from lakeward.sql.token_cursor import TokenCursor
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_AREA = "Catalogs and schemas"
 # java.sql.DatabaseMetaData.importedKeyNoAction and importedKeyNotDeferrable
 _NO_ACTION, _NOT_DEFERRABLE = 3, 7
 # The columns that every interface of drivers has.
@@ -165,10 +164,10 @@ def _show_keys(cursor: TokenCursor) -> ListKeys:
     return ListKeys(table, kind)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Catalogs and schemas",
     Construct(
         name="SHOW TABLES, COLUMNS, FUNCTIONS IN CATALOG",
-        area=_AREA,
         example="SHOW TABLES IN CATALOG main SCHEMA LIKE 'default' LIKE '*'",
         note="statements of drivers; also IN ALL CATALOGS",
         statement=_show_catalog,
@@ -176,7 +175,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW KEYS, SHOW FOREIGN KEYS",
-        area=_AREA,
         example="SHOW KEYS IN CATALOG main IN SCHEMA default IN TABLE t",
         note="statements of drivers",
         statement=_show_keys,

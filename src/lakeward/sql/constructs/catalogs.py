@@ -10,7 +10,7 @@ from lakeward.object_metadata import OBJECTS
 from lakeward.quoting import quote_name
 from lakeward.session import PROVIDED_CATALOGS, ensure_catalog
 from lakeward.spark_internals import catalog_manager
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area, supported
 from lakeward.sql.session_context import (
     SessionContext,
     current_context,
@@ -24,8 +24,6 @@ from lakeward.volume_folders import container_folders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_AREA = "Catalogs and schemas"
 
 
 @dataclass(frozen=True)
@@ -248,16 +246,15 @@ def _describe_catalog(cursor: TokenCursor) -> DescribeCatalog:
     return DescribeCatalog(name, extended)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Catalogs and schemas",
     Construct(
         name="USE CATALOG",
-        area=_AREA,
         example="USE CATALOG main",
         statement=_use_catalog,
     ),
     Construct(
         name="USE SCHEMA with a catalog",
-        area=_AREA,
         example="USE SCHEMA main.default",
         note="sets the catalog, too, as `USE main.default` does",
         statement=_use_schema,
@@ -265,7 +262,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW CATALOGS",
-        area=_AREA,
         example="SHOW CATALOGS LIKE 'ma*'",
         note="the lakehouse's catalogs, including those that other processes created",
         statement=_show_catalogs,
@@ -273,25 +269,22 @@ CONSTRUCTS = (
     ),
     Construct(
         name="CREATE CATALOG",
-        area=_AREA,
         example="CREATE CATALOG IF NOT EXISTS dev COMMENT 'for developers'",
         note="MANAGED LOCATION is accepted and ignored: tables are stored in the state folder",
         statement=_create_catalog,
     ),
     Construct(
         name="DROP CATALOG",
-        area=_AREA,
         example="DROP CATALOG IF EXISTS dev CASCADE",
         statement=_drop_catalog,
     ),
     Construct(
         name="DESCRIBE CATALOG",
-        area=_AREA,
         example="DESCRIBE CATALOG main",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_catalog,
         trigger=BEGINNING + r"desc(?:ribe)?\s+catalog\s+(?:extended\s+)?[\w`]",
     ),
-    supported("Three-part names", _AREA, "SELECT * FROM main.default.t"),
-    supported("USE SCHEMA, USE c.s", _AREA, "USE main.default"),
+    supported("Three-part names", "SELECT * FROM main.default.t"),
+    supported("USE SCHEMA, USE c.s", "USE main.default"),
 )

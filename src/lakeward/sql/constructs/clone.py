@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_name, quote_properties, quote_string
 from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area, supported
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
 from lakeward.sql.session_context import run_with_delta
@@ -19,7 +19,6 @@ from lakeward.sql.token_cursor import TokenCursor, Unmatched
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_AREA = "Tables"
 # Properties that Delta computes for the new table.
 _COMPUTED = (
     "delta.minReaderVersion",
@@ -263,11 +262,11 @@ def _options(cursor: TokenCursor) -> CloneOptions:
     return CloneOptions(properties, location)
 
 
-CONSTRUCTS = (
-    supported("SHALLOW CLONE", _AREA, "CREATE TABLE u SHALLOW CLONE t"),
+CONSTRUCTS = in_area(
+    "Tables",
+    supported("SHALLOW CLONE", "CREATE TABLE u SHALLOW CLONE t"),
     Construct(
         name="DEEP CLONE",
-        area=_AREA,
         example="CREATE OR REPLACE TABLE u DEEP CLONE t",
         note="a full copy in one commit: columns, comments, layout and properties; not the history; also of "
         "Parquet tables and folders",
@@ -276,7 +275,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHALLOW CLONE: CREATE OR REPLACE, LOCATION, as of an expression",
-        area=_AREA,
         example="CREATE OR REPLACE TABLE u SHALLOW CLONE t",
         note="a full copy if the target exists: Delta cannot replace an existing table with a shallow clone",
         starts=("CREATE", "REPLACE"),

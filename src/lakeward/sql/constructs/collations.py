@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.constructs.catalogs import require_collation
 from lakeward.sql.schema_changes import (
     COLUMN_DEPTH,
@@ -91,10 +91,10 @@ def _column(cursor: TokenCursor) -> tuple[list[str], str]:
     return name, cursor.part()
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="ALTER COLUMN … TYPE STRING COLLATE",
-        area="Tables",
         example="ALTER TABLE t ALTER COLUMN name TYPE STRING COLLATE UTF8_LCASE",
         note="changes the schema in one commit; files are not rewritten",
         statement=_alter_collation,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquote_token
 
@@ -93,10 +93,10 @@ def _set_automatic(cursor: TokenCursor) -> SetAutomatic:
     return SetAutomatic(key)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Settings of the platform",
     Construct(
         name="SET spark.sql.shuffle.partitions = auto",
-        area="Settings of the platform",
         verdict="emulated",
         example="SET spark.sql.shuffle.partitions = auto",
         note="the number with which the session began; in `spark.conf.set`, pipelines and clusters, too",
@@ -107,7 +107,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SET, RESET of a parameter",
-        area="Settings of the platform",
         example="SET ansi_mode = false",
         note=f"{', '.join(map(str.upper, SQL_PARAMETERS))}: in SQL tasks, `lakeward sql` and statements of a "
         "warehouse; other parameters are kept without an effect",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lakeward.quoting import names_path, quote_name
 from lakeward.session import temporary_conf
 from lakeward.spark_internals import jvm_view
-from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -44,10 +44,10 @@ def _convert(cursor: TokenCursor) -> ConvertToDelta:
     return ConvertToDelta(table, cursor.text(begin))
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="CONVERT TO DELTA of a table",
-        area="Tables",
         example="CONVERT TO DELTA main.default.t",
         note="Delta's statement, for Parquet tables of every catalog",
         statement=_convert,

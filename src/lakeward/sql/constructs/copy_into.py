@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, syntax_error
+from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, in_area, syntax_error
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
-_AREA = "Loading files"
 FORMATS = ("CSV", "JSON", "AVRO", "ORC", "PARQUET", "TEXT", "BINARYFILE", "XML")
 MAX_FILES = 1000
 
@@ -168,10 +167,10 @@ def _files(cursor: TokenCursor) -> list[str]:
     return files
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Loading files",
     Construct(
         name="COPY INTO",
-        area=_AREA,
         example="COPY INTO t FROM '/Volumes/main/default/landing' FILEFORMAT = JSON",
         note="loads each file once per table; the load history is in the table's log folder",
         statement=_copy_into,
@@ -179,14 +178,12 @@ CONSTRUCTS = (
     ),
     Construct(
         name="read_files",
-        area=_AREA,
         example="SELECT * FROM read_files('/Volumes/main/default/landing', format => 'csv', header => true)",
         note="Auto Loader's readers on the current files; with `_metadata`, also in views",
         test="tests/autoloader/test_table_functions.py",
     ),
     Construct(
         name="STREAM read_files, cloud_files",
-        area=_AREA,
         example="SELECT * FROM STREAM read_files('/Volumes/main/default/landing', format => 'json')",
         note="an Auto Loader stream; cloud_files('path', 'format', map(…)) is the older form",
         test="tests/autoloader/test_table_functions.py",

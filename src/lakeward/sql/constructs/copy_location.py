@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name, quote_string
-from lakeward.sql.construct import Command, Construct
+from lakeward.sql.construct import Command, Construct, in_area
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def _create_table(cursor: TokenCursor) -> CreateTableOfLocation:
     return CreateTableOfLocation(table, source, if_not_exists)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="CREATE TABLE … LIKE … COPY LOCATION",
-        area="Tables",
         example="CREATE TABLE main.sales.t LIKE hive_metastore.sales.t COPY LOCATION",
         statement=_create_table,
         test="tests/sql/test_copy_location.py",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Refusal, apply_edits
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Refusal, apply_edits, in_area
 from lakeward.sql.constructs.keys import Key, declares_check, implied_not_null, key_clauses, store_keys
 from lakeward.sql.constructs.policies import (
     PolicyFunction,
@@ -98,10 +98,10 @@ def _create_table(cursor: TokenCursor) -> CreateTable | Refusal:
     )
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="PRIMARY KEY, FOREIGN KEY, UNIQUE, MASK, ROW FILTER in CREATE TABLE",
-        area="Tables",
         example="CREATE TABLE t (id INT PRIMARY KEY, ssn STRING MASK hidden) WITH ROW FILTER mine ON (id)",
         note="keys are stored for the information schema; a refused policy drops the new table again; "
         "CHECK is a syntax error, as on the platform",

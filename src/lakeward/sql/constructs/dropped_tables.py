@@ -20,7 +20,7 @@ from lakeward.dropped_files import DroppedFiles, read_dropped
 from lakeward.errors import LakewardError, SqlError
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.catalogs import listed_schema
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor
@@ -28,7 +28,6 @@ from lakeward.sql.token_cursor import TokenCursor
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AREA = "Tables"
 _RETENTION = timedelta(days=7)
 _COLUMNS = (
     *("catalogName", "schemaName", "tableName", "tableId", "tableType"),
@@ -232,10 +231,10 @@ def _show_tables_dropped(cursor: TokenCursor) -> ShowDroppedTables:
     return ShowDroppedTables(schema, limit)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="UNDROP",
-        area=_AREA,
         example="UNDROP TABLE main.default.t",
         note="managed tables for 7 days, or RETAIN DROPPED of the schema or catalog; those of a "
         "dropped schema are gone",
@@ -244,7 +243,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW TABLES DROPPED",
-        area=_AREA,
         example="SHOW TABLES DROPPED IN main.default LIMIT 10",
         statement=_show_tables_dropped,
         trigger=BEGINNING + r"show\s+tables\s+dropped\b",

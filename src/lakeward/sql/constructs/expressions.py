@@ -8,10 +8,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lakeward.quoting import quote_identifier
-from lakeward.sql.construct import Construct, Edit, supported
+from lakeward.sql.construct import Construct, Edit, in_area, supported
 from lakeward.sql.token_cursor import Token, unquote_token
 
-_AREA = "Expressions"
 # The JVM side recognizes this mark; a path of a string literal or of a column ends before it.
 _TRY = ":lakeward_try_cast::"
 
@@ -117,9 +116,6 @@ def _fold_wildcards(path: JsonPath) -> Edit | None:
     return Edit(folded[0].start, folded[-1].end, f"`{inside}`")
 
 
-_QUERIES = "Queries and scripts"
-
-
 # The number of a version, or year to milliseconds.
 _VERSION = re.compile(r"[vV]\d+|\d{17}")
 
@@ -137,18 +133,17 @@ def _at_version(tokens: Sequence[Token]) -> list[Edit]:
     ]
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Expressions",
     Construct(
         "column:path on STRING",
-        _AREA,
         "SELECT raw:store.fruit[0].weight::double FROM sales",
         "emulated",
         "a STRING named after the last part; names in brackets are case-sensitive, others are not",
     ),
-    Construct("column:path on VARIANT", _AREA, "SELECT parse_json('{\"a\": 1}'):a::int", "supported"),
+    Construct("column:path on VARIANT", "SELECT parse_json('{\"a\": 1}'):a::int", "supported"),
     Construct(
         "A literal before a path",
-        _AREA,
         "SELECT '{\"a\": 1}':a",
         "rewritten",
         "the literal is parenthesized",
@@ -156,7 +151,6 @@ CONSTRUCTS = (
     ),
     Construct(
         'column:["name"]',
-        _AREA,
         'SELECT raw:["zip code"] FROM sales',
         "rewritten",
         "double quotes become single quotes",
@@ -164,7 +158,6 @@ CONSTRUCTS = (
     ),
     Construct(
         "column:`a.b`",
-        _AREA,
         "SELECT raw:`a.b`.c FROM sales",
         "rewritten",
         "a quoted name with a dot is one name",
@@ -173,44 +166,41 @@ CONSTRUCTS = (
     ),
     Construct(
         "column:a[*].b",
-        _AREA,
         "SELECT raw:items[*].price FROM sales",
         "rewritten",
         edits=_wildcards,
         trigger=r"\[\s*\*\s*\]",
     ),
-    Construct("?::", _AREA, "SELECT 'x' ?:: int", "rewritten", "try_cast", edits=_try_casts, trigger=r"\?::"),
-    supported("::", _AREA, "SELECT '5'::int"),
-    supported("IDENTIFIER()", _AREA, "SELECT IDENTIFIER('id') FROM range(3)"),
-    supported("try_cast", _AREA, "SELECT try_cast('x' AS INT)"),
-    supported("Named parameters", _QUERIES, "SELECT :x", "`spark.sql(text, args={…})`"),
-    supported("Positional parameters", _QUERIES, "SELECT ?", "`spark.sql(text, args=[…])`"),
+    Construct("?::", "SELECT 'x' ?:: int", "rewritten", "try_cast", edits=_try_casts, trigger=r"\?::"),
+    supported("::", "SELECT '5'::int"),
+    supported("IDENTIFIER()", "SELECT IDENTIFIER('id') FROM range(3)"),
+    supported("try_cast", "SELECT try_cast('x' AS INT)"),
+) + in_area(
+    "Queries and scripts",
+    supported("Named parameters", "SELECT :x", "`spark.sql(text, args={…})`"),
+    supported("Positional parameters", "SELECT ?", "`spark.sql(text, args=[…])`"),
     supported(
         "WITH RECURSIVE",
-        _QUERIES,
         "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r",
     ),
-    supported(
-        "QUALIFY", _QUERIES, "SELECT id FROM range(5) QUALIFY row_number() OVER (ORDER BY id DESC) = 1"
-    ),
-    supported("GROUP BY ALL", _QUERIES, "SELECT id, count(*) FROM range(3) GROUP BY ALL"),
-    supported("ORDER BY ALL", _QUERIES, "SELECT id FROM range(3) ORDER BY ALL"),
-    supported("* EXCEPT", _QUERIES, "SELECT * EXCEPT (id) FROM (SELECT 1 AS id, 2 AS b)"),
-    supported("PIVOT, UNPIVOT", _QUERIES, "SELECT * FROM VALUES (1, 2) t(a, b) PIVOT (sum(a) FOR b IN (2))"),
-    supported("Pipes", _QUERIES, "FROM range(3) |> WHERE id > 1 |> SELECT id"),
-    supported("Session variables", _QUERIES, "DECLARE OR REPLACE VARIABLE v INT DEFAULT 5"),
-    supported("SET, RESET", _QUERIES, "SET spark.sql.shuffle.partitions = 4"),
-    supported("${conf}", _QUERIES, "SELECT '${spark.app.name}'", "Spark substitutes the setting's value"),
-    supported("EXECUTE IMMEDIATE", _QUERIES, "EXECUTE IMMEDIATE 'SELECT 1 AS a'"),
-    supported("BEGIN … END", _QUERIES, "BEGIN DECLARE x INT DEFAULT 1; SELECT x; END"),
-    supported("Time travel", _QUERIES, "SELECT * FROM t VERSION AS OF 0"),
+    supported("QUALIFY", "SELECT id FROM range(5) QUALIFY row_number() OVER (ORDER BY id DESC) = 1"),
+    supported("GROUP BY ALL", "SELECT id, count(*) FROM range(3) GROUP BY ALL"),
+    supported("ORDER BY ALL", "SELECT id FROM range(3) ORDER BY ALL"),
+    supported("* EXCEPT", "SELECT * EXCEPT (id) FROM (SELECT 1 AS id, 2 AS b)"),
+    supported("PIVOT, UNPIVOT", "SELECT * FROM VALUES (1, 2) t(a, b) PIVOT (sum(a) FOR b IN (2))"),
+    supported("Pipes", "FROM range(3) |> WHERE id > 1 |> SELECT id"),
+    supported("Session variables", "DECLARE OR REPLACE VARIABLE v INT DEFAULT 5"),
+    supported("SET, RESET", "SET spark.sql.shuffle.partitions = 4"),
+    supported("${conf}", "SELECT '${spark.app.name}'", "Spark substitutes the setting's value"),
+    supported("EXECUTE IMMEDIATE", "EXECUTE IMMEDIATE 'SELECT 1 AS a'"),
+    supported("BEGIN … END", "BEGIN DECLARE x INT DEFAULT 1; SELECT x; END"),
+    supported("Time travel", "SELECT * FROM t VERSION AS OF 0"),
     Construct(
         "t@v1, t@yyyyMMddHHmmssSSS",
-        _QUERIES,
         "SELECT * FROM t@v0",
         "rewritten",
         "VERSION AS OF, TIMESTAMP AS OF; also in `spark.table` and `spark.read.table`",
         edits=_at_version,
     ),
-    supported("table_changes", _QUERIES, "SELECT * FROM table_changes('t', 0)"),
+    supported("table_changes", "SELECT * FROM table_changes('t', 0)"),
 )

@@ -13,6 +13,7 @@ from lakeward.sql.construct import (
     Command,
     Construct,
     Rows,
+    in_area,
     register_function,
     supported,
     wrong_argument_count,
@@ -23,7 +24,6 @@ from lakeward.sql.token_cursor import TokenCursor
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AREA = "Functions"
 _STORED = re.compile(r"^(Function:\s+)spark_catalog\.(\w+)\.")
 # As FunctionBodies.java stores calls.
 _CALL = re.compile(r"lakeward_(?:table_)?call\('([^']*)'(?:, )?")
@@ -110,45 +110,39 @@ register_function("current_version", _current_version)
 register_function("current_metastore", _current_metastore)
 
 
-CONSTRUCTS = (
-    supported("current_user, session_user", _AREA, "SELECT current_user()", "the lakehouse's user: `$USER`"),
+CONSTRUCTS = in_area(
+    "Functions",
+    supported("current_user, session_user", "SELECT current_user()", "the lakehouse's user: `$USER`"),
     Construct(
         name="is_member, is_account_group_member",
-        area=_AREA,
         example="SELECT is_member('admins')",
         note="groups come from `spark.lakeward.groups` or LAKEWARD_GROUPS; every user is in `users`",
     ),
     Construct(
         name="current_version",
-        area=_AREA,
         example="SELECT current_version().dbr_version",
         note="`dbr_version` is the runtime; `dbsql_version` is NULL, and the hashes are empty",
     ),
     Construct(
         name="current_metastore",
-        area=_AREA,
         example="SELECT current_metastore()",
         note="the id that the local workspace gives its metastore, always the same",
     ),
     Construct(
         name="secret, try_secret",
-        area=_AREA,
         example="SELECT secret('scope', 'key')",
     ),
     Construct(
         name="CREATE FUNCTION c.s.f",
-        area=_AREA,
         example="CREATE FUNCTION main.default.plus(x INT) RETURNS INT RETURN x + 1",
         note="scalar and table functions in SQL, stored with the schema",
     ),
     Construct(
         name="DROP FUNCTION c.s.f",
-        area=_AREA,
         example="DROP FUNCTION IF EXISTS main.default.plus",
     ),
     Construct(
         name="DESCRIBE FUNCTION c.s.f",
-        area=_AREA,
         example="DESCRIBE FUNCTION main.default.plus",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_function,

@@ -15,6 +15,7 @@ from lakeward.sql.construct import (
     Refusal,
     RewriteResult,
     Rows,
+    in_area,
     syntax_error,
     unsupported,
 )
@@ -25,7 +26,6 @@ from lakeward.sql.token_cursor import TokenCursor, Unmatched
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AREA = "Governance"
 _KINDS = (
     *("CATALOG", "SCHEMA", "DATABASE", "TABLE", "VIEW", "MATERIALIZED VIEW", "STREAMING TABLE"),
     *("VOLUME", "FUNCTION", "PROCEDURE"),
@@ -347,24 +347,22 @@ def _not_here(statement: str) -> Refusal:
     return Refusal("UNSUPPORTED_SQL", f"{statement} is not supported here: {_NO_SUCH_OBJECTS}", "0A000")
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Governance",
     Construct(
         name="SET TAGS, UNSET TAGS, OWNER TO",
-        area=_AREA,
         example="ALTER TABLE t SET TAGS ('pii' = 'yes')",
         note="on catalogs, schemas, tables, columns, views and volumes",
         statement=_alter,
     ),
     Construct(
         name="SET TAG ON",
-        area=_AREA,
         example="SET TAG ON TABLE t pii = yes",
         starts=("SET", "UNSET"),
         statement=_tag_on,
     ),
     Construct(
         name="GRANT",
-        area=_AREA,
         example="GRANT SELECT ON TABLE t TO `data team`",
         note="stored and shown, never enforced: anyone who can read the folder can read the tables; also on "
         "METASTORE, ANY FILE and the current CATALOG",
@@ -372,25 +370,21 @@ CONSTRUCTS = (
     ),
     Construct(
         name="REVOKE",
-        area=_AREA,
         example="REVOKE SELECT ON TABLE t FROM `data team`",
         statement=_grant,
     ),
     Construct(
         name="SHOW GRANTS",
-        area=_AREA,
         example="SHOW GRANTS ON TABLE t",
         statement=_show_grants,
     ),
     Construct(
         name="COMMENT ON CATALOG, VOLUME",
-        area=_AREA,
         example="COMMENT ON CATALOG main IS 'all'",
         statement=_comment_on,
     ),
     Construct(
         name="SHARE, RECIPIENT, PROVIDER, CONNECTION, EXTERNAL LOCATION, CREDENTIAL",
-        area=_AREA,
         verdict="unsupported",
         example="CREATE SHARE s",
         note=f"{', '.join(_VERBS)}: {_NO_SUCH_OBJECTS}",
@@ -402,7 +396,6 @@ CONSTRUCTS = (
     *(
         unsupported(
             words,
-            _AREA,
             example=words if words.startswith("SHOW") else f"{words} x",
             starts=words,
             reason=reason,
@@ -411,7 +404,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="GRANT, REVOKE, SHOW GRANTS ON EXTERNAL LOCATION, SHARE …",
-        area=_AREA,
         verdict="unsupported",
         example="GRANT READ FILES ON EXTERNAL LOCATION x TO u",
         note=_NO_SUCH_OBJECTS,

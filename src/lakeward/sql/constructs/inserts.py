@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.session import INSERTED_COLUMNS
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AREA = "Tables"
 _QUERY = ("SELECT", "VALUES", "TABLE", "WITH", "FROM", "MAP", "REDUCE")
 # True in the rows to insert; the same rows with false find the rows that they replace.
 _IS_INSERTED = "__lakeward_comes"
@@ -168,10 +167,10 @@ def _query(cursor: TokenCursor) -> tuple[str, str | None]:
     return cursor.text(begin, end), source
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="INSERT … REPLACE USING, REPLACE ON",
-        area=_AREA,
         example="INSERT INTO t AS t REPLACE ON t.id = s.id (SELECT 1 AS id) AS s",
         note="one MERGE: deletes the rows that match a row of the query, inserts all rows of the query",
         statement=_insert_replace,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_identifier, quote_name
-from lakeward.sql.construct import BEGINNING, Command, Construct, Edit
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, in_area
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
@@ -17,7 +17,6 @@ from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_AREA = "Tables"
 _OPTIONS = {
     *("NOT", "ENFORCED", "DEFERRABLE", "INITIALLY", "DEFERRED", "NORELY", "RELY", "MATCH", "FULL"),
     *("ON", "UPDATE", "DELETE", "NO", "ACTION", "TIMESERIES"),
@@ -391,10 +390,10 @@ def _drop_constraint(cursor: TokenCursor) -> DropConstraint:
     return DropConstraint(table, name, if_exists)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="PRIMARY KEY, FOREIGN KEY, UNIQUE in other CREATE statements",
-        area=_AREA,
         verdict="rewritten",
         example="CREATE EXTERNAL TABLE t (id INT NOT NULL PRIMARY KEY) LOCATION '/x'",
         note="removed: the platform does not enforce them either",
@@ -404,7 +403,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="ALTER TABLE … ADD PRIMARY KEY, FOREIGN KEY, UNIQUE",
-        area=_AREA,
         example="ALTER TABLE t ADD CONSTRAINT pk PRIMARY KEY (id)",
         note="stored for the information schema; not enforced, as on the platform",
         statement=_alter_key,
@@ -412,7 +410,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="ALTER TABLE … DROP CONSTRAINT",
-        area=_AREA,
         example="ALTER TABLE t DROP CONSTRAINT pk",
         note="a key, or else a constraint of Delta's",
         statement=_drop_constraint,

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.spark_internals import scala_list, session_state
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.catalogs import like_pattern, schema_and_pattern
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_AREA = "Catalogs and schemas"
 
 
 @dataclass(frozen=True)
@@ -102,10 +100,10 @@ def _show_table_extended(cursor: TokenCursor) -> RenameFirstColumn:
     return RenameFirstColumn("database", cursor.text(0))
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Catalogs and schemas",
     Construct(
         name="SHOW SCHEMAS",
-        area=_AREA,
         example="SHOW SCHEMAS IN main",
         note="the column is `databaseName`",
         statement=_show_schemas,
@@ -113,7 +111,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW TABLES",
-        area=_AREA,
         example="SHOW TABLES IN main.default",
         note="the first column is `database`; temporary views are listed, too",
         statement=_show_tables,
@@ -121,7 +118,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW TABLE EXTENDED",
-        area=_AREA,
         example="SHOW TABLE EXTENDED IN main.default LIKE '*'",
         note="the first column is `database`",
         statement=_show_table_extended,
@@ -129,7 +125,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW VIEWS",
-        area=_AREA,
         example="SHOW VIEWS IN main.default",
         note="temporary views are listed, too",
         statement=_show_views,
@@ -137,7 +132,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW SHARES, EXTERNAL LOCATIONS, CREDENTIALS",
-        area=_AREA,
         example="SHOW EXTERNAL LOCATIONS",
         note="also STORAGE and SERVICE CREDENTIALS; no rows: a local lakehouse has no such objects",
         statement=_show_absent,

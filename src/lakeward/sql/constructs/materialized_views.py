@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult
+from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, in_area
 from lakeward.sql.standalone_tables import DatasetKind
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
-_AREA = "Materialized views and streaming tables"
 _TEST = "tests/sql/test_standalone_tables.py"
 
 
@@ -164,10 +163,10 @@ def _alter(cursor: TokenCursor) -> AlterSchedule:
     return AlterSchedule(kind, table, cursor.text(begin))
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Materialized views and streaming tables",
     Construct(
         name="CREATE MATERIALIZED VIEW",
-        area=_AREA,
         example="CREATE OR REPLACE MATERIALIZED VIEW m SCHEDULE EVERY 1 HOUR AS SELECT count(*) AS n FROM t",
         note="a pipeline of its own, which runs before the statement ends; all clauses of pipeline files",
         statement=_create_materialized_view,
@@ -176,7 +175,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="EXPLAIN CREATE MATERIALIZED VIEW",
-        area=_AREA,
         example="EXPLAIN CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t",
         note="the techniques of an incremental refresh, or each reason against one",
         statement=_explain,
@@ -185,7 +183,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="CREATE STREAMING TABLE",
-        area=_AREA,
         example="CREATE OR REFRESH STREAMING TABLE s AS SELECT * FROM STREAM t",
         note="processes what is new since its last refresh; read_files, tables and FLOW AUTO CDC as sources",
         statement=_create_streaming_table,
@@ -194,7 +191,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="REFRESH MATERIALIZED VIEW, REFRESH STREAMING TABLE",
-        area=_AREA,
         example="REFRESH MATERIALIZED VIEW m FULL",
         note="with FULL, SYNC and ASYNC; an ASYNC refresh, too, ends before the statement",
         statement=_refresh,
@@ -203,7 +199,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="DROP MATERIALIZED VIEW",
-        area=_AREA,
         example="DROP MATERIALIZED VIEW IF EXISTS m",
         note="a streaming table is dropped by DROP TABLE",
         statement=_drop,
@@ -212,7 +207,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="ALTER MATERIALIZED VIEW, ALTER STREAMING TABLE: SCHEDULE, TRIGGER ON UPDATE",
-        area=_AREA,
         example="ALTER MATERIALIZED VIEW m ALTER SCHEDULE CRON '0 0 * * * ?'",
         note="kept and shown by DESCRIBE EXTENDED; here only statements start a refresh",
         statement=_alter,

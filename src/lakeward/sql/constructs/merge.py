@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from lakeward.quoting import quote_identifier, quote_string
-from lakeward.sql.construct import Construct, Edit
+from lakeward.sql.construct import Construct, Edit, in_area
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
-_AREA = "Tables"
 # The column of an assignment that the rule MergeStars.java replaces; the value is the list.
 _EXCEPT = "lakeward_star_except"
 _TIMES = ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
@@ -83,17 +82,16 @@ def _stars(cursor: TokenCursor) -> Iterator[Edit]:
         yield Edit(star.start, cursor.read(begin)[-1].end, text)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="DELETE, UPDATE with subqueries",
-        area=_AREA,
         example="DELETE FROM t WHERE id IN (SELECT id FROM u)",
         note="IN, EXISTS and scalar subqueries, also of DeltaTable; DESCRIBE HISTORY shows a MERGE",
         test="tests/sql/test_subquery_conditions.py",
     ),
     Construct(
         name="MERGE … * EXCEPT",
-        area=_AREA,
         verdict="rewritten",
         example="MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * EXCEPT (id)",
         note="the target's other columns; with WITH SCHEMA EVOLUTION the source's",
@@ -102,7 +100,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="MERGE USING … VERSION AS OF, TIMESTAMP AS OF",
-        area=_AREA,
         verdict="rewritten",
         example="MERGE INTO t USING s VERSION AS OF 1 ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
         note="a subquery",

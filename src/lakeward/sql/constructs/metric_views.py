@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lakeward.quoting import quote_if_needed, quote_name
-from lakeward.sql.construct import BEGINNING, Construct, Edit, Edits, Refusal
+from lakeward.sql.construct import BEGINNING, Construct, Edit, Edits, Refusal, in_area
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
-_AREA = "Views"
 _VERSIONS = ("0.1", "1.0", "1.1")
 _FIELDS = frozenset(
     (
@@ -196,7 +195,6 @@ def _condition(join: Mapping[str, Any]) -> str:
 def _construct(name: str, start: str, trigger: str, example: str, parse: Callable[..., Any]) -> Construct:
     return Construct(
         name=name,
-        area=_AREA,
         verdict="rewritten",
         example=example,
         note="versions 0.1 to 1.1 with joins; a window in a measure is an error, no materialization",
@@ -208,7 +206,8 @@ def _construct(name: str, start: str, trigger: str, example: str, parse: Callabl
 
 
 _EXAMPLE = "source: orders\nmeasures: [{name: total, expr: SUM(amount)}]"
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Views",
     _construct(
         "CREATE VIEW … WITH METRICS",
         "CREATE",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.schema_changes import (
     COLUMN_DEPTH,
     commit_schema,
@@ -113,10 +113,10 @@ def _column(cursor: TokenCursor) -> list[str]:
     return name
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="ALTER COLUMN … SET NOT NULL",
-        area="Tables",
         example="ALTER TABLE t ALTER COLUMN id SET NOT NULL",
         note="checks all rows, then changes the schema in one commit",
         statement=_set_not_null,

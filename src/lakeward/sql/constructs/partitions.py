@@ -9,14 +9,12 @@ from urllib.parse import unquote
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import analyzed_plan, scala_list
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquote_token
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_AREA = "Tables"
 
 
 @dataclass(frozen=True)
@@ -115,10 +113,10 @@ def _recover(cursor: TokenCursor) -> RepairTable:
     return RepairTable(table, "ALTER TABLE RECOVER PARTITIONS", of_metadata=False)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="SHOW PARTITIONS",
-        area=_AREA,
         example="SHOW PARTITIONS t",
         note="of tables in other formats than Delta's, by listing folders",
         statement=_show_partitions,
@@ -126,7 +124,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="MSCK REPAIR TABLE, SYNC METADATA",
-        area=_AREA,
         example="MSCK REPAIR TABLE t SYNC METADATA",
         note="has no effect: partitions are found by listing",
         starts=("MSCK", "REPAIR"),
@@ -135,7 +132,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="ALTER TABLE … RECOVER PARTITIONS",
-        area=_AREA,
         example="ALTER TABLE t RECOVER PARTITIONS",
         note="has no effect: partitions are found by listing",
         statement=_recover,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from lakeward.sql.construct import BEGINNING, Construct, Refusal
+from lakeward.sql.construct import BEGINNING, Construct, Refusal, in_area
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
-_AREA = "Pipelines"
 _PRIVATE = ("PRIVATE", "TEMPORARY", "TEMP")
 
 
@@ -60,10 +59,10 @@ def _flow(cursor: TokenCursor) -> Refusal:
 
 _NOTE = "in sources of pipelines; elsewhere it is an error"
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Pipelines",
     Construct(
         name="CREATE LIVE TABLE, LIVE VIEW",
-        area=_AREA,
         example="CREATE OR REFRESH STREAMING LIVE TABLE s AS SELECT * FROM STREAM t",
         note=_NOTE,
         statement=_create_live,
@@ -71,7 +70,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="CREATE PRIVATE STREAMING TABLE, MATERIALIZED VIEW",
-        area=_AREA,
         example="CREATE PRIVATE MATERIALIZED VIEW m AS SELECT 1 AS id",
         note=_NOTE,
         statement=_create_private,
@@ -79,7 +77,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="CREATE FLOW, APPLY CHANGES",
-        area=_AREA,
         example="CREATE FLOW f AS AUTO CDC INTO t FROM STREAM u KEYS (id) SEQUENCE BY id",
         note=_NOTE,
         starts=("CREATE", "APPLY"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import Command, Construct, Edit, Edits
+from lakeward.sql.construct import Command, Construct, Edit, Edits, in_area
 from lakeward.sql.constructs.catalogs import require_collation, retention
 from lakeward.sql.constructs.governance import Securable, read_securable
 from lakeward.sql.constructs.tables import RequireTable
@@ -17,7 +17,6 @@ from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AREA = "Settings of the platform"
 _KINDS = ("CATALOG", "SCHEMA", "DATABASE", "TABLE")
 
 
@@ -174,38 +173,34 @@ def _reorganize(cursor: TokenCursor) -> Reorganize:
     return Reorganize(table, condition, operation)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Settings of the platform",
     Construct(
         name="PREDICTIVE OPTIMIZATION",
-        area=_AREA,
         example="ALTER TABLE t DISABLE PREDICTIVE OPTIMIZATION",
         note="of catalogs, schemas and tables; stored, without effect",
         statement=_predictive_optimization,
     ),
     Construct(
         name="ALTER CATALOG, SCHEMA: SET MANAGED LOCATION, RETAIN DROPPED, DEFAULT COLLATION",
-        area=_AREA,
         example="ALTER SCHEMA main.s RETAIN DROPPED TO 1 DAY",
         note="RETAIN DROPPED is the time for which UNDROP finds tables; MANAGED LOCATION has no effect",
         statement=_alter_setting,
     ),
     Construct(
         name="CREATE CATALOG, SCHEMA … RETAIN DROPPED",
-        area=_AREA,
         example="CREATE SCHEMA main.s RETAIN DROPPED FOR 14 DAYS",
         note="how long UNDROP finds the tables that are dropped",
         statement=_create_retaining,
     ),
     Construct(
         name="ALTER TABLE … SET EXTERNAL, SET MANAGED, UNSET MANAGED",
-        area=_AREA,
         example="ALTER TABLE t SET MANAGED",
         note="no effect: the files stay where they are",
         statement=_managed,
     ),
     Construct(
         name="WITH (CREDENTIAL …)",
-        area=_AREA,
         verdict="rewritten",
         example="CREATE TABLE t (id INT) LOCATION '/tmp/t' WITH (CREDENTIAL c)",
         note="removed: files are read with the rights of the process",
@@ -213,14 +208,12 @@ CONSTRUCTS = (
     ),
     Construct(
         name="CACHE SELECT",
-        area=_AREA,
         example="CACHE SELECT id FROM t WHERE id > 1",
         note="no effect: files are on this machine's disk already",
         statement=_cache_select,
     ),
     Construct(
         name="DROP TABLE … FORCE",
-        area=_AREA,
         verdict="rewritten",
         example="DROP TABLE IF EXISTS t FORCE",
         note="FORCE is removed",
@@ -228,7 +221,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="REORG … APPLY (CHECKPOINT), APPLY (SET …), without TABLE",
-        area=_AREA,
         example="REORG TABLE t APPLY (CHECKPOINT)",
         note="Delta's for PURGE; the others have no effect",
         statement=_reorganize,

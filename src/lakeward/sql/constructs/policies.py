@@ -13,7 +13,7 @@ from lakeward.dataset_properties import CHECK_PREFIX
 from lakeward.errors import SqlError
 from lakeward.patching import original
 from lakeward.quoting import quote_identifier, quote_name
-from lakeward.sql.construct import Command, Construct
+from lakeward.sql.construct import Command, Construct, in_area
 from lakeward.sql.constructs.column_list import column_list_items
 from lakeward.sql.session_context import current_context, table_properties
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_AREA = "Governance"
 _KINDS = ("TABLE", "STREAMING TABLE", "MATERIALIZED VIEW")
 # The prefixes of the platform's conditions.
 _ROWS, _COLUMNS = "ROW_LEVEL_SECURITY", "COLUMN_MASKS"
@@ -282,10 +281,10 @@ def row_filter_clause(tokens: Sequence[Token], text: str) -> tuple[PolicyFunctio
     return None, []
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Governance",
     Construct(
         name="SET ROW FILTER, DROP ROW FILTER",
-        area=_AREA,
         example="ALTER TABLE t SET ROW FILTER main.default.in_my_region ON (region)",
         note=(
             "applies to every read by name through lakeward, in SQL, DataFrames, views and streams; writes "
@@ -296,7 +295,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SET MASK, DROP MASK",
-        area=_AREA,
         example="ALTER TABLE t ALTER COLUMN ssn SET MASK main.default.hidden USING COLUMNS (region)",
         note="as row filters; the mask's value is cast to the column's type",
         statement=_alter_mask,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.principals import Principals, read_principals
-from lakeward.sql.construct import Command, Construct, Rows
+from lakeward.sql.construct import Command, Construct, Rows, in_area
 from lakeward.sql.constructs.catalogs import like_pattern
 from lakeward.sql.constructs.functions import configured_groups
 from lakeward.sql.session_context import current_context, matches_pattern
@@ -18,8 +18,6 @@ from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_AREA = "Governance"
 
 
 @dataclass(frozen=True)
@@ -71,17 +69,16 @@ def _show_groups(cursor: TokenCursor) -> ShowGroups:
     return ShowGroups(member, like)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Governance",
     Construct(
         name="SHOW USERS",
-        area=_AREA,
         example="SHOW USERS LIKE '*@example.com'",
         note="the users of the target's workspace",
         statement=_show_users,
     ),
     Construct(
         name="SHOW GROUPS",
-        area=_AREA,
         example="SHOW GROUPS WITH USER `ada@example.com`",
         note="the groups of the target's workspace, and those of `spark.lakeward.groups` or LAKEWARD_GROUPS",
         statement=_show_groups,

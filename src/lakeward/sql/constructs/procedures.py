@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.spark_internals import java_session
-from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, Rows, syntax_error
+from lakeward.sql.construct import (
+    BEGINNING,
+    Command,
+    Construct,
+    Refusal,
+    RewriteResult,
+    Rows,
+    in_area,
+    syntax_error,
+)
 from lakeward.sql.constructs.catalogs import schema_and_pattern
 from lakeward.sql.procedures import (
     KIND,
@@ -32,7 +41,6 @@ from lakeward.sql.token_cursor import TokenCursor, Unmatched
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_AREA = "Queries and scripts"
 _MODES: tuple[Mode, ...] = ("IN", "OUT", "INOUT")
 _MAX_LEVELS = 64
 _levels = threading.local()
@@ -262,36 +270,32 @@ def _show_procedures(cursor: TokenCursor) -> ShowProcedures:
 
 
 _TEST = "tests/sql/test_procedures.py"
-CALL = Construct(
-    name="CALL",
-    area=_AREA,
-    example="CALL main.default.p(x => 1, y => result)",
-    note="runs as a script; a procedure with parameters OUT or INOUT cannot call itself",
-    starts=("CALL",),
-    statement=_call,
-    trigger=BEGINNING + r"call\b",
-    test=_TEST,
-)
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Queries and scripts",
     Construct(
         name="CREATE PROCEDURE",
-        area=_AREA,
         example="CREATE OR REPLACE PROCEDURE p(IN x INT, OUT y INT) LANGUAGE SQL AS BEGIN SET y = x + 1; END",
         note="stored with the schema; SQL SECURITY has no effect",
         statement=_create_procedure,
         test=_TEST,
     ),
-    CALL,
+    Construct(
+        name="CALL",
+        example="CALL main.default.p(x => 1, y => result)",
+        note="runs as a script; a procedure with parameters OUT or INOUT cannot call itself",
+        starts=("CALL",),
+        statement=_call,
+        trigger=BEGINNING + r"call\b",
+        test=_TEST,
+    ),
     Construct(
         name="DROP PROCEDURE",
-        area=_AREA,
         example="DROP PROCEDURE IF EXISTS main.default.p",
         statement=_drop_procedure,
         test=_TEST,
     ),
     Construct(
         name="DESCRIBE PROCEDURE",
-        area=_AREA,
         example="DESCRIBE PROCEDURE EXTENDED main.default.p",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_procedure,
@@ -300,7 +304,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW PROCEDURES",
-        area=_AREA,
         example="SHOW PROCEDURES IN main.default",
         statement=_show_procedures,
         trigger=BEGINNING + r"show\s+procedures\b",

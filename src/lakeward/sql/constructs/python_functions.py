@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import java_function
-from lakeward.sql.construct import Construct, Edit, Edits, Refusal, register_function
+from lakeward.sql.construct import Construct, Edit, Edits, Refusal, in_area, register_function
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_AREA = "Functions"
 # The name is in session/jvm/SqlFunctions.java, too.
 CALL = "lakeward_python"
 # Words that can follow the type of RETURNS.
@@ -241,10 +240,10 @@ def _batch_udf(code: Callable[..., Any], function: PythonFunction) -> Any:
 
 register_function("python_function", _python_function)
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Functions",
     Construct(
         name="CREATE FUNCTION … LANGUAGE PYTHON",
-        area=_AREA,
         example="CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x $$",
         note="scalar functions, with HANDLER and PARAMETER STYLE PANDAS too; ENVIRONMENT installs nothing",
         statement=_create_function,

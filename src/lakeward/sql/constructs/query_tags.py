@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def _query_tags(cursor: TokenCursor) -> SetQueryTags | ShowQueryTags:
     return SetQueryTags(tags, removed)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Settings of the platform",
     Construct(
         name="SET QUERY_TAGS",
-        area="Settings of the platform",
         example="SET QUERY_TAGS['team'] = 'marketing', QUERY_TAGS['cost_center'] = UNSET",
         note="the session keeps them; there is no query history",
         statement=_query_tags,

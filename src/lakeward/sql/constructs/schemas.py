@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, in_area, supported
 from lakeward.sql.procedures import procedures_of
 from lakeward.sql.session_context import current_context, remove_folder, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
@@ -16,8 +16,6 @@ from lakeward.volume_folders import container_folders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_AREA = "Catalogs and schemas"
 
 
 @dataclass(frozen=True)
@@ -92,11 +90,11 @@ def _managed_location(tokens: Sequence[Token]) -> list[Edit]:
     return edits
 
 
-CONSTRUCTS = (
-    supported("CREATE SCHEMA", _AREA, "CREATE SCHEMA IF NOT EXISTS main.s COMMENT 'x'"),
+CONSTRUCTS = in_area(
+    "Catalogs and schemas",
+    supported("CREATE SCHEMA", "CREATE SCHEMA IF NOT EXISTS main.s COMMENT 'x'"),
     Construct(
         name="CREATE SCHEMA … MANAGED LOCATION",
-        area=_AREA,
         verdict="rewritten",
         example="CREATE SCHEMA main.s MANAGED LOCATION 's3://bucket/tables'",
         note="stored as a property: tables are stored in the state folder",
@@ -104,7 +102,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="DROP SCHEMA",
-        area=_AREA,
         example="DROP SCHEMA main.s CASCADE",
         note="with its volumes; the files of external volumes stay",
         statement=_drop_schema,
@@ -112,7 +109,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="DESCRIBE SCHEMA",
-        area=_AREA,
         example="DESCRIBE SCHEMA EXTENDED main.s",
         note="Spark's rows under the platform's column names",
         starts=("DESCRIBE", "DESC"),

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from lakeward.quoting import quote_string
-from lakeward.sql.construct import Construct, Edit
+from lakeward.sql.construct import Construct, Edit, in_area
 from lakeward.sql.script import handlers
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, unquote_token
 
-_AREA = "Queries and scripts"
 # The function of the JVM that raises the error.
 _CALL = "lakeward_signal"
 _RAISED = "USER_RAISED_EXCEPTION"
@@ -192,10 +191,10 @@ _OUTSIDE = (
     "'GET DIAGNOSTICS … = ROW_COUNT can be used in BEGIN … END only.') AS BIGINT)"
 )
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Queries and scripts",
     Construct(
         name="RESIGNAL, GET DIAGNOSTICS CONDITION",
-        area=_AREA,
         verdict="rewritten",
         example="BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN RESIGNAL; END; SELECT 1; END",
         note="functions that know how the last statement of the session ended; with several threads in one "
@@ -205,7 +204,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="GET DIAGNOSTICS TRANSACTION_ACTIVE, ROW_COUNT",
-        area=_AREA,
         verdict="rewritten",
         example="GET DIAGNOSTICS active = TRANSACTION_ACTIVE",
         note="TRANSACTION_ACTIVE is true in BEGIN ATOMIC … END, else false; ROW_COUNT, in scripts only, is "
@@ -216,7 +214,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SIGNAL",
-        area=_AREA,
         verdict="rewritten",
         example="BEGIN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'too late'; END",
         note="a SELECT of a function that raises the error",

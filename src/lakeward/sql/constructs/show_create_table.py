@@ -16,7 +16,7 @@ from lakeward.quoting import (
     quote_string,
 )
 from lakeward.spark_internals import delta_log
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.event_log import PIPELINE
 from lakeward.sql.constructs.keys import Key, stored_keys
 from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
@@ -158,10 +158,10 @@ def _show_create_table(cursor: TokenCursor) -> ShowCreateTable:
     return ShowCreateTable(table)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="SHOW CREATE TABLE",
-        area="Tables",
         example="SHOW CREATE TABLE t",
         note="of Delta tables and of views; the statement creates an equal table",
         statement=_show_create_table,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lakeward.dataset_properties import KIND_PROPERTY, hidden_properties, shown_properties, table_type
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.session import show_users_name
-from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.constructs.event_log import PIPELINE
 from lakeward.sql.constructs.keys import Key, stored_keys
 from lakeward.sql.session_context import current_context, run_with_delta, table_properties
@@ -19,7 +19,6 @@ from lakeward.sql.token_cursor import TokenCursor
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_AREA = "Tables"
 _PROPERTIES = "Table Properties"
 
 
@@ -132,10 +131,10 @@ def _describe_extended(cursor: TokenCursor) -> DescribeExtended:
     return DescribeExtended(table, cursor.text(0))
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="DESCRIBE EXTENDED",
-        area=_AREA,
         example="DESCRIBE EXTENDED t",
         note="also keys; query, refresh and schedule of standalone materialized views and streaming tables",
         starts=("DESCRIBE", "DESC"),
@@ -145,7 +144,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW TBLPROPERTIES",
-        area=_AREA,
         example="SHOW TBLPROPERTIES t",
         note="Spark's result without the properties of the runtime",
         statement=_show_properties,
@@ -154,7 +152,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="DESCRIBE DETAIL",
-        area=_AREA,
         example="DESCRIBE DETAIL t",
         note="Delta's result with the user's name of the table",
         starts=("DESCRIBE", "DESC"),

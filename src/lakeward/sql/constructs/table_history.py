@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_string
-from lakeward.sql.construct import Construct, Edit, register_function
+from lakeward.sql.construct import Construct, Edit, in_area, register_function
 from lakeward.sql.token_cursor import Token, TokenCursor
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def _history_relations(tokens: Sequence[Token]) -> list[Edit]:
     return edits
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="DESCRIBE HISTORY in queries",
-        area="Tables",
         example="SELECT max(version) FROM (DESCRIBE HISTORY t)",
         note="also with LIMIT, in common table expressions, views and joins",
         edits=_history_relations,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.dataset_properties import shown_properties
 from lakeward.quoting import names_path, quote_name
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.show_create_table import DECLARED_TYPE
 from lakeward.sql.constructs.table_descriptions import DescribeExtended, extended_table
 from lakeward.sql.session_context import current_context, run_with_delta
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructField
 
-_AREA = "Tables"
 # Rows of DESCRIBE EXTENDED, by the field of the document.
 _FIELDS = {
     "type": "Type",
@@ -127,10 +126,10 @@ def _describe(cursor: TokenCursor) -> DescribeAsJson:
     return DescribeAsJson(table, described, cursor.text(0))
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="DESCRIBE TABLE EXTENDED … AS JSON",
-        area=_AREA,
         example="DESCRIBE TABLE EXTENDED t AS JSON",
         starts=("DESCRIBE", "DESC"),
         statement=_describe,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.spark_internals import delta_log, java_session, jvm_view
-from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, supported, unsupported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, in_area, supported, unsupported
 from lakeward.sql.constructs.catalogs import listed_schema
 from lakeward.sql.constructs.partitions import file_relation
 from lakeward.sql.session_context import run_with_delta
@@ -17,8 +17,6 @@ from lakeward.sql.token_cursor import Token, TokenCursor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_AREA = "Tables"
 
 
 def _cluster_by_auto(tokens: Sequence[Token]) -> list[Edit]:
@@ -171,18 +169,17 @@ def _vacuum(cursor: TokenCursor) -> Vacuum:
     return Vacuum(table, hours, dry_run, f"VACUUM {quote_name(table)} {cursor.text(options)}".rstrip())
 
 
-CONSTRUCTS = (
-    supported("CREATE TABLE without columns", _AREA, "CREATE TABLE t"),
-    supported("CLUSTER BY", _AREA, "CREATE TABLE t (id INT) CLUSTER BY (id)"),
+CONSTRUCTS = in_area(
+    "Tables",
+    supported("CREATE TABLE without columns", "CREATE TABLE t"),
+    supported("CLUSTER BY", "CREATE TABLE t (id INT) CLUSTER BY (id)"),
     supported(
         "COLLATE, DEFAULT COLLATION of tables, views and schemas",
-        _AREA,
         "CREATE TABLE t (name STRING COLLATE UTF8_LCASE) DEFAULT COLLATION UNICODE_CI",
         "tables, views and functions without one have that of their schema",
     ),
     Construct(
         name="CLUSTER BY AUTO, NONE",
-        area=_AREA,
         verdict="rewritten",
         example="CREATE TABLE t (id INT) CLUSTER BY AUTO",
         note="removed: only the platform chooses clustering keys automatically",
@@ -190,14 +187,12 @@ CONSTRUCTS = (
     ),
     Construct(
         name="ALTER TABLE … CLUSTER BY AUTO",
-        area=_AREA,
         example="ALTER TABLE t CLUSTER BY AUTO",
         note="has no effect",
         statement=_alter_cluster_by_auto,
     ),
     Construct(
         name="COMMENT ON COLUMN",
-        area=_AREA,
         verdict="rewritten",
         example="COMMENT ON COLUMN main.default.t.id IS 'key'",
         note="ALTER TABLE … ALTER COLUMN … COMMENT",
@@ -205,7 +200,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="ANALYZE TABLE",
-        area=_AREA,
         example="ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS",
         note="COMPUTE DELTA STATISTICS records those of all files; else no effect: Delta maintains its own",
         statement=_analyze,
@@ -213,7 +207,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="ANALYZE TABLES",
-        area=_AREA,
         example="ANALYZE TABLES IN main.default COMPUTE STATISTICS",
         note="no effect: Delta maintains its own statistics",
         statement=_analyze_tables,
@@ -221,36 +214,30 @@ CONSTRUCTS = (
     ),
     Construct(
         name="VACUUM",
-        area=_AREA,
         example="VACUUM t RETAIN 240 HOURS",
         note="Delta's VACUUM; also removes expired load history of COPY INTO",
         statement=_vacuum,
         trigger=BEGINNING + r"vacuum\b",
         test="tests/copy_into/test_history_upkeep.py",
     ),
-    supported("COMMENT ON TABLE, SCHEMA", _AREA, "COMMENT ON TABLE t IS 'x'"),
+    supported("COMMENT ON TABLE, SCHEMA", "COMMENT ON TABLE t IS 'x'"),
+    supported("Identity and generated columns", "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY)"),
     supported(
-        "Identity and generated columns", _AREA, "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY)"
-    ),
-    supported(
-        "Table properties of Databricks", _AREA, "CREATE TABLE t TBLPROPERTIES ('delta.targetFileSize'='1mb')"
+        "Table properties of Databricks", "CREATE TABLE t TBLPROPERTIES ('delta.targetFileSize'='1mb')"
     ),
     supported(
         "Table features of Databricks",
-        _AREA,
         "CREATE TABLE t (id INT) TBLPROPERTIES ('delta.feature.catalogManaged'='supported')",
     ),
-    supported("CHECK constraints", _AREA, "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)"),
+    supported("CHECK constraints", "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)"),
     supported(
         "MERGE WITH SCHEMA EVOLUTION",
-        _AREA,
         "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
     ),
-    supported("INSERT … REPLACE WHERE", _AREA, "INSERT INTO t REPLACE WHERE id = 1 SELECT 1"),
-    supported("INSERT … BY NAME", _AREA, "INSERT INTO t BY NAME SELECT 1 AS id"),
+    supported("INSERT … REPLACE WHERE", "INSERT INTO t REPLACE WHERE id = 1 SELECT 1"),
+    supported("INSERT … BY NAME", "INSERT INTO t BY NAME SELECT 1 AS id"),
     unsupported(
         "FSCK REPAIR TABLE",
-        _AREA,
         example="FSCK REPAIR TABLE t",
         starts="FSCK",
         reason="RESTORE TABLE restores an earlier version.",

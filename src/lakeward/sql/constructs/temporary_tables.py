@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.spark_internals import session_state
-from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult
+from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, in_area
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -150,10 +150,10 @@ def _drop_temporary_table(cursor: TokenCursor) -> DropTemporaryTable:
     return DropTemporaryTable(table, if_exists)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="CREATE TEMPORARY TABLE",
-        area="Tables",
         example="CREATE OR REPLACE TEMPORARY TABLE t AS SELECT 1 AS id",
         note=(
             "visible in the session only, hides a permanent table of the same name; removed with the session "
@@ -166,7 +166,6 @@ CONSTRUCTS = (
     ),
     Construct(
         name="DROP TEMPORARY TABLE",
-        area="Tables",
         example="DROP TEMPORARY TABLE IF EXISTS t",
         note="a table of the same name in a schema stays",
         statement=_drop_temporary_table,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_identifier
-from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -72,10 +72,10 @@ def _create_temporary_view(cursor: TokenCursor) -> CreateTemporaryView:
     return CreateTemporaryView(name, replace, is_global, columns, format_name, options)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="CREATE TEMPORARY VIEW … USING",
-        area="Tables",
         example="CREATE TEMPORARY VIEW v (id INT) USING csv OPTIONS (path '/x', rescuedDataColumn '_r')",
         note="`rescuedDataColumn` and `badRecordsPath` work as in `spark.read`; others are Spark's",
         statement=_create_temporary_view,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name, quote_string
-from lakeward.sql.construct import BEGINNING, Command, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -83,10 +83,10 @@ def _restore(cursor: TokenCursor) -> Restore:
     return Restore(table, version)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Tables",
     Construct(
         name="RESTORE",
-        area="Tables",
         example="RESTORE TABLE t TO TIMESTAMP AS OF current_timestamp() - INTERVAL 1 DAY",
         note="Delta's RESTORE; the timestamp can be an expression",
         statement=_restore,

@@ -18,6 +18,7 @@ from lakeward.sql.construct import (
     Refusal,
     RewriteResult,
     apply_edits,
+    in_area,
     unsupported,
 )
 from lakeward.sql.constructs.scripting import statement_diagnostics
@@ -26,7 +27,6 @@ from lakeward.sql.token_cursor import TokenCursor, Unmatched
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-_AREA = "Transactions"
 _BEFORE_A_STATEMENT = (";", "ATOMIC", "BEGIN", "THEN", "ELSE", "DO")
 
 
@@ -140,10 +140,10 @@ def _written(words: list[str]) -> Iterator[int]:
             yield at + 1
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Transactions",
     Construct(
         name="BEGIN ATOMIC … END",
-        area=_AREA,
         example="BEGIN ATOMIC INSERT INTO t VALUES (1); DELETE FROM t WHERE id = 2; END",
         note="if a statement fails, RESTORE undoes those before it; other sessions see each statement at "
         "once, and a process that is killed leaves what it wrote",
@@ -152,7 +152,6 @@ CONSTRUCTS = (
     ),
     unsupported(
         "BEGIN TRANSACTION",
-        _AREA,
         example="BEGIN TRANSACTION",
         starts="BEGIN TRANSACTION",
         reason="use BEGIN ATOMIC … END.",

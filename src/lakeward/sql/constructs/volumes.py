@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.session import PathMap
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.catalogs import schema_and_pattern
 from lakeward.sql.session_context import SessionContext, current_context, matches_pattern, remove_folder
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
@@ -17,8 +17,6 @@ from lakeward.volume_folders import volume_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_AREA = "Volumes"
 
 
 def _folder(context: SessionContext, volume: tuple[str, ...]) -> Path:
@@ -248,30 +246,27 @@ def _list_files(cursor: TokenCursor) -> ListFiles:
     return ListFiles(path, limit)
 
 
-CONSTRUCTS = (
+CONSTRUCTS = in_area(
+    "Volumes",
     Construct(
         name="CREATE VOLUME",
-        area=_AREA,
         example="CREATE VOLUME IF NOT EXISTS main.default.landing COMMENT 'files'",
         note="the LOCATION of an EXTERNAL volume is a folder of this machine, or storage that is mounted",
         statement=_create_volume,
     ),
     Construct(
         name="ALTER VOLUME … RENAME TO",
-        area=_AREA,
         example="ALTER VOLUME main.default.landing RENAME TO archive",
         note="within its schema",
         statement=_rename_volume,
     ),
     Construct(
         name="DROP VOLUME",
-        area=_AREA,
         example="DROP VOLUME IF EXISTS main.default.landing",
         statement=_drop_volume,
     ),
     Construct(
         name="DESCRIBE VOLUME",
-        area=_AREA,
         example="DESCRIBE VOLUME main.default.landing",
         starts=("DESCRIBE", "DESC"),
         statement=_describe_volume,
@@ -279,13 +274,11 @@ CONSTRUCTS = (
     ),
     Construct(
         name="SHOW VOLUMES",
-        area=_AREA,
         example="SHOW VOLUMES IN main.default",
         statement=_show_volumes,
     ),
     Construct(
         name="LIST",
-        area=_AREA,
         example="LIST '/Volumes/main/default/landing' LIMIT 10",
         statement=_list_files,
     ),
