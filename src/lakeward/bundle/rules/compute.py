@@ -58,13 +58,13 @@ def environment_needed(bundle: Bundle) -> Iterator[Breach]:
 def unknown_environments(bundle: Bundle) -> Iterator[Breach]:
     """Yield environment keys that the job does not define."""
     for task in tasks(bundle):
-        yield from _unknown(bundle, task, "environment_key", "environments", "environment_key")
+        yield from _unknown(bundle, task, "environment_key", "environments")
 
 
 def job_clusters(bundle: Bundle) -> Iterator[Breach]:
     """Yield job cluster keys that the job does not define."""
     for task in tasks(bundle):
-        yield from _unknown(bundle, task, "job_cluster_key", "job_clusters", "job_cluster_key")
+        yield from _unknown(bundle, task, "job_cluster_key", "job_clusters")
 
 
 def single_nodes(bundle: Bundle) -> Iterator[Breach]:
@@ -107,9 +107,9 @@ def _clusters(bundle: Bundle) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     yield from ((path, cluster) for path, cluster in found if isinstance(cluster, Mapping))
 
 
-def _unknown(bundle: Bundle, task: Task, key: str, section: str, name: str) -> Iterator[Breach]:
+def _unknown(bundle: Bundle, task: Task, key: str, section: str) -> Iterator[Breach]:
     key_name = task.settings.get(key)
-    known = [str(each.get(name)) for each in bundle.jobs[task.job].get(section) or ()]
+    known = [str(each.get(key)) for each in bundle.jobs[task.job].get(section) or ()]
     if key_name and str(key_name) not in known:
         hint = (
             unknown_name_hint(str(key_name), known, what=section) if known else f"The job has no {section}."

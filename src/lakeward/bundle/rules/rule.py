@@ -19,17 +19,17 @@ class Rule:
 
     Attributes:
         name: Shown with every finding, and the row of docs/bundle.md.
-        severity: An error fails at deployment or run time; a warning works but is probably unintended.
         holds: The condition, as a sentence.
         fix: What to do about a breach.
-        check: Yields the breaches.
+        check: Yields the breaches; by default none, since the loader reports them as `Bundle.notices`.
+        severity: An error fails at deployment or run time; a warning works but is probably unintended.
     """
 
     name: str
-    severity: Literal["error", "warning"]
     holds: str
     fix: str
-    check: Callable[[Bundle], Iterable[Breach]]
+    check: Callable[[Bundle], Iterable[Breach]] = lambda _: ()
+    severity: Literal["error", "warning"] = "error"
 
 
 @dataclass(frozen=True)

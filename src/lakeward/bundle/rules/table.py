@@ -10,14 +10,8 @@ from lakeward.bundle.configuration.known_fields import REPEATED_KEY, UNKNOWN_FIE
 from lakeward.bundle.configuration.permissions import LEVELS
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules import access, compute, files, local, tasks, timing
-from lakeward.bundle.rules.rule import Breach, Rule, position_of
+from lakeward.bundle.rules.rule import Rule, position_of
 from lakeward.session import MOUNT_ADVICE
-
-
-def _reported_while_loading(_bundle: Bundle) -> Sequence[Breach]:
-    """Return nothing: the loader reports these as `Bundle.notices`."""
-    return ()
-
 
 _PATHS = "Paths are resolved relative to the YAML file that declares them."
 _LEVELS = "Levels: {}.".format("; ".join(f"{kind} {', '.join(each.known)}" for kind, each in LEVELS.items()))
@@ -25,105 +19,90 @@ _LEVELS = "Levels: {}.".format("; ".join(f"{kind} {', '.join(each.known)}" for k
 RULES: Sequence[Rule] = (
     Rule(
         name="task-key",
-        severity="error",
         holds="Every task has a task_key that is unique in its job.",
         fix="Add a task_key.",
         check=tasks.keys,
     ),
     Rule(
         name="task-kind",
-        severity="error",
         holds="A task runs exactly one thing.",
         fix="Keep one of the task types, for example python_wheel_task.",
         check=tasks.kinds,
     ),
     Rule(
         name="depends-on",
-        severity="error",
         holds="A task depends on tasks of its own job.",
         fix="Correct depends_on.",
         check=tasks.dependencies,
     ),
     Rule(
         name="cycle",
-        severity="error",
         holds="Task dependencies must be acyclic.",
         fix="Remove one dependency.",
         check=tasks.cycles,
     ),
     Rule(
         name="outcome",
-        severity="error",
         holds="`outcome` is `true` or `false`, and belongs to a condition task.",
         fix="Depend on a condition_task, or remove the outcome.",
         check=tasks.outcomes,
     ),
     Rule(
         name="run-if",
-        severity="error",
         holds="`run_if` is one of six conditions.",
         fix="Correct run_if.",
         check=tasks.run_conditions,
     ),
     Rule(
         name="for-each",
-        severity="error",
         holds="`for_each_task` needs `inputs` and one nested task; it cannot be nested.",
         fix="Move an inner loop to a job of its own and call it with run_job_task.",
         check=tasks.loops,
     ),
     Rule(
         name="job-parameter",
-        severity="error",
         holds="`{{job.parameters.x}}` names a parameter of the job.",
         fix="Declare it under `parameters:`.",
         check=tasks.parameters,
     ),
     Rule(
         name="task-value",
-        severity="error",
         holds="`{{tasks.t.values.v}}` reads from an upstream task.",
         fix="Add the task to depends_on.",
         check=tasks.task_values,
     ),
     Rule(
         name="wheel-arguments",
-        severity="error",
         holds="A wheel task has positional or named parameters, not both.",
         fix="Keep one of them.",
         check=tasks.wheel_arguments,
     ),
     Rule(
         name="serverless-cluster",
-        severity="error",
         holds="A task runs either on serverless compute or on a cluster.",
         fix="Remove environment_key or the cluster.",
         check=compute.serverless_tasks,
     ),
     Rule(
         name="serverless-pipeline",
-        severity="error",
         holds="A serverless pipeline has no clusters.",
         fix="Remove `serverless: true` or the clusters.",
         check=compute.serverless_pipelines,
     ),
     Rule(
         name="environment-needed",
-        severity="error",
         holds="Python, wheel and dbt tasks on serverless compute need an environment.",
         fix="Add an environment_key and define it under the job's `environments:`.",
         check=compute.environment_needed,
     ),
     Rule(
         name="environment-unknown",
-        severity="error",
         holds="The job defines every environment_key that its tasks use.",
         fix="Define it under the job's `environments:`.",
         check=compute.unknown_environments,
     ),
     Rule(
         name="job-cluster-unknown",
-        severity="error",
         holds="The job defines every job_cluster_key that its tasks use.",
         fix="Define it under the job's `job_clusters:`.",
         check=compute.job_clusters,
@@ -137,70 +116,60 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         name="wheel-missing",
-        severity="error",
         holds="A local wheel is built by an artifact, or exists.",
         fix="Add it to `artifacts:`, or build it.",
         check=compute.wheels,
     ),
     Rule(
         name="entry-point",
-        severity="error",
         holds="A wheel has the entry point that a task calls.",
         fix="Add it to [project.scripts] of the wheel's pyproject.toml.",
         check=compute.entry_points,
     ),
     Rule(
         name="notebook-missing",
-        severity="error",
         holds="A task's notebook is in the bundle.",
         fix=_PATHS,
         check=files.notebooks,
     ),
     Rule(
         name="notebook-marker",
-        severity="error",
         holds="A source file that runs as a notebook begins with the notebook marker.",
         fix="Write the marker as its first line, or use spark_python_task.",
         check=files.notebook_markers,
     ),
     Rule(
         name="file-missing",
-        severity="error",
         holds="A task's Python or SQL file is in the bundle.",
         fix=_PATHS,
         check=files.files,
     ),
     Rule(
         name="source-missing",
-        severity="error",
         holds="A pipeline's sources are in the bundle.",
         fix=_PATHS,
         check=files.pipeline_sources,
     ),
     Rule(
         name="permission-level",
-        severity="error",
         holds="A permission has a level that its kind of resource supports.",
         fix=_LEVELS,
         check=access.levels,
     ),
     Rule(
         name="permission-principal",
-        severity="error",
         holds="A permission names one user, group or service principal.",
         fix="Name exactly one.",
         check=access.principals,
     ),
     Rule(
         name="owners",
-        severity="error",
         holds="A job or pipeline has one owner.",
         fix="Keep one IS_OWNER.",
         check=access.owners,
     ),
     Rule(
         name="scope-name",
-        severity="error",
         holds="The name of a secret scope has up to 128 of `A-Z a-z 0-9 - _ @ .`",
         fix="Rename it.",
         check=access.scope_names,
@@ -235,21 +204,18 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         name="schedule",
-        severity="error",
         holds="A schedule is a Quartz expression with a time zone, and has a next run.",
         fix="For example `0 30 5 * * ?` and Etc/UTC: every day at 5:30.",
         check=timing.schedules,
     ),
     Rule(
         name="trigger",
-        severity="error",
         holds="A trigger watches a folder (a URL that ends with `/`) or tables, at most once a minute.",
         fix="Correct the trigger.",
         check=timing.triggers,
     ),
     Rule(
         name="several-timers",
-        severity="error",
         holds="A job has one of schedule, trigger and continuous.",
         fix="Keep one of them.",
         check=timing.several_timers,
@@ -259,28 +225,24 @@ RULES: Sequence[Rule] = (
         severity="warning",
         holds="A mapping has each key once.",
         fix="Remove one of them.",
-        check=_reported_while_loading,
     ),
     Rule(
         name=UNKNOWN_FIELD,
         severity="warning",
         holds="The configuration has known fields only, also in jobs and pipelines.",
         fix="Correct or remove it.",
-        check=_reported_while_loading,
     ),
     Rule(
         name=FIELD_TYPE,
         severity="warning",
         holds="The values of jobs and pipelines have the types of their fields; others are ignored.",
         fix="Write the type that the warning names.",
-        check=_reported_while_loading,
     ),
     Rule(
         name="python",
         severity="warning",
         holds="The Python code of the bundle reports no warning.",
         fix="See the named file.",
-        check=_reported_while_loading,
     ),
     Rule(
         name="not-deployed",
