@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,17 +16,16 @@ from typing import TYPE_CHECKING
 from lakeward.check.bundles import broken_rules, unread_in_bundle, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_libraries
-from lakeward.check.input_files import files_needed
-from lakeward.check.inputs import schemas_needed, settings_needed
-from lakeward.check.model import Place, Report, Unread, Use
+from lakeward.check.inputs import files_needed, schemas_needed, settings_needed
+from lakeward.check.model import Finding, Place, Report, Unread, Use
 from lakeward.check.project import Project
-from lakeward.check.python_versions import newer_grammar
 from lakeward.check.requirements import requirements_in
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
 from lakeward.check.verdicts import judge_use, knowledge_with, map_with
 from lakeward.environments import decoded_text
 from lakeward.errors import LakewardError
+from lakeward.python_grammar import Version, format_version
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -74,7 +75,7 @@ def check(
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or project.runtime(target)
     findings += missing_packages(uses, files, [*texts, *_requirements(uses)], chosen)
-    advice, unreadable = newer_grammar(unread, chosen)
+    advice, unreadable = _newer_grammar(unread, chosen)
     findings += advice
     for each in unread:
         if each not in unreadable:
@@ -187,3 +188,35 @@ def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
     except _UNREADABLE as error:
         return [], Unread(Place(file.name), str(error))
     return list(uses_in_bundle(bundle, prefix)), None
+
+
+# The first runtime of each Python, by the release notes, "System environment".
+# Source: https://docs.databricks.com/aws/en/release-notes/runtime/
+_PYTHONS: tuple[tuple[int, Version], ...] = ((16, (3, 12)), (15, (3, 11)), (13, (3, 10)))
+
+
+def _python_of(profile: str) -> Version:
+    """Return the Python version of a runtime; serverless compute has that of the newest."""
+    major = re.match(r"\d+", profile)
+    found = int(major[0]) if major else sys.maxsize
+    return next((python for first, python in _PYTHONS if found >= first), _PYTHONS[-1][1])
+
+
+def _newer_grammar(unread: Iterable[Unread], profile: str) -> tuple[list[Finding], list[Unread]]:
+    """Turn files that the runtime's Python reads into advice; return the advice and the other files."""
+    advice, rest = [], []
+    runtime, here = _python_of(profile), sys.version_info[:2]
+    for each in unread:
+        if each.python is None or each.python > runtime:
+            rest.append(each)
+            continue
+        if each.is_scanned:
+            # Its f-strings are compiled on this Python, too.
+            continue
+        needed = format_version(each.python)
+        cure = (
+            f"Run lakeward with Python {needed} or later, as runtime {profile} has; this is "
+            f"{format_version(here)}, and the code of the file was not looked at."
+        )
+        advice.append(Finding("differs", f"Python {needed} syntax", each.place, cure))
+    return advice, rest

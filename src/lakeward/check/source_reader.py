@@ -3,18 +3,56 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
-from lakeward.check import notebooks
 from lakeward.check.code.scan import Scanner
 from lakeward.check.files import LARGEST, SourceFile
 from lakeward.check.model import Place, Unread, Use
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
 from lakeward.newer_fstrings import parse_newer
-from lakeward.notebooks import Notebook, install_commands, parse, pip_commands
+from lakeward.notebooks import (
+    LineMagic,
+    Notebook,
+    install_commands,
+    parse,
+    pip_commands,
+    python_text,
+)
 from lakeward.python_grammar import Version, parse_quietly, python_needed
 from lakeward.quoting import use_statement
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece: Python source, SQL, or a magic by name with the text behind it."""
+
+    language: str
+    text: Text
+    number: int = 0
+
+
+def cells_of(notebook: Notebook) -> Iterator[Cell]:
+    """Yield the pieces of every cell but text: the magics on lines of Python first, then the code."""
+    for cell in notebook.cells:
+        if cell.language in ("md", "md-sandbox"):
+            continue
+        if cell.language != "python":
+            place = Text(cell.source, cell.line, cell.indent + 1, True, cell.indent)
+            yield Cell(cell.language, place, cell.number)
+            continue
+        magics: list[LineMagic] = []
+        source = python_text(cell.source, partial(_kept, magics))
+        for magic in magics:
+            yield Cell(magic.name, Text(magic.text, cell.line + magic.line - 1, 1), cell.number)
+        yield Cell("python", Text(source, cell.line, 1, True), cell.number)
+
+
+def _kept(found: list[LineMagic], magic: LineMagic) -> str:
+    found.append(magic)
+    return "None"
 
 
 class Unreadable(Exception):
@@ -136,7 +174,7 @@ def _sql(content: bytes, scanner: Scanner) -> None:
         source = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Unreadable(f"it is not UTF-8: byte {error.start + 1} cannot be read") from None
-    _cell(notebooks.Cell("sql", Text(source, 1, 1, True)), scanner)
+    _cell(Cell("sql", Text(source, 1, 1, True)), scanner)
 
 
 def _parsed_notebook(content: bytes, suffix: str) -> Notebook | None:
@@ -152,7 +190,7 @@ def _source_notebook(notebook: Notebook, scanner: Scanner) -> None:
     """Read all cells; raise for the first that cannot be read, by its number."""
     broken: Unreadable | None = None
     _environment(notebook, scanner)
-    for cell in notebooks.cells_of(notebook):
+    for cell in cells_of(notebook):
         try:
             _cell(cell, scanner)
         except Unreadable as error:
@@ -170,7 +208,7 @@ def _notebook(content: bytes, scanner: Scanner) -> None:
         _environment(notebook, scanner)
         if notebook.default_schema:
             scan_sql(Text(use_statement(notebook.default_schema), 1, 1), scanner)
-    for cell in notebooks.cells_of(notebook) if notebook is not None else ():
+    for cell in cells_of(notebook) if notebook is not None else ():
         scanner.cell = cell.number
         try:
             _cell(cell, scanner)
@@ -187,7 +225,7 @@ def _environment(notebook: Notebook, scanner: Scanner) -> None:
         scanner.emit("install", install_commands(notebook.dependencies), 1, 1)
 
 
-def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:
+def _cell(cell: Cell, scanner: Scanner) -> None:
     if cell.language == "sql":
         try:
             scan_sql(cell.text, scanner)
