@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.cli.missing_inputs import hints_of
-from lakeward.cli.other_lakehouses import other_lakehouse_hint
+from lakeward.cli.missing_inputs import hints_of, other_lakehouse_hint
 from lakeward.session import Settings
 from tests.trees import write_files
 
