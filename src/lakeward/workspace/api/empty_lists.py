@@ -1,5 +1,7 @@
 """Lists of objects that a local workspace never has: empty, so that clients that probe them continue.
 
+Among them are the feature flags of clients: without any, their telemetry stays off.
+
 Creating such an object is not served (501).
 """
 
@@ -32,4 +34,7 @@ def _constant(answer: dict[str, Any]) -> Callable[[ServerRequest], Any]:
     return lambda _: answer
 
 
-ROUTES = tuple(Route("GET", path, _constant(answer)) for path, answer in EMPTY_LISTS.items())
+# To be requested again in an hour.
+_NO_FLAGS = {"flags": [], "ttl_seconds": 3600}
+_FLAGS = Route("GET", "/api/2.0/connector-service/feature-flags/{}/{}", _constant(_NO_FLAGS), quick=True)
+ROUTES = (*(Route("GET", path, _constant(answer)) for path, answer in EMPTY_LISTS.items()), _FLAGS)
