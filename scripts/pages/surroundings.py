@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-from lakeward.databricks_shims.configuring import TABLES
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.modules import PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES
+from lakeward.databricks_shims.surroundings import TABLES
 from lakeward.dbutils import FUNCTIONS
 from lakeward.session import PATH_RULES, PROVIDED_CATALOGS
 

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.types import StructType
 
 from lakeward import databricks_shims
-from lakeward.databricks_shims.configuring import TABLES
+from lakeward.databricks_shims.surroundings import TABLES
 from lakeward.dbutils import DBUtils
 from lakeward.errors import DbutilsError
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE

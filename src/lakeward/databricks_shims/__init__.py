@@ -8,11 +8,16 @@ package starts nothing; modules that need py4j are imported on first use.
 
 from __future__ import annotations
 
-from lakeward.databricks_shims.configuring import configure, provided_tables
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.display import display, displayHTML, use_display
 from lakeward.databricks_shims.installing import install, is_installed, uninstall
 from lakeward.databricks_shims.ipython import REPLACED, DatabricksShell, use_shell
 from lakeward.databricks_shims.modules import PLATFORM_PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES, free_names, main_names
-from lakeward.databricks_shims.surroundings import VERSION, runtime_version, use_surroundings
+from lakeward.databricks_shims.surroundings import (
+    VERSION,
+    configure,
+    provided_tables,
+    runtime_version,
+    use_surroundings,
+)

@@ -13,7 +13,6 @@ from lakeward.databricks_shims.local_workspace import (
     catalogs,
     dbfs,
     files,
-    runtimes,
     secrets,
     users,
     volumes,
@@ -23,6 +22,7 @@ from lakeward.databricks_shims.local_workspace.api_error import ApiError
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.dbutils import Environment
 from lakeward.errors import ConfigurationError, InvalidPathError
+from lakeward.session import PROFILES
 
 Handler = Callable[[Any], Any]
 
@@ -42,10 +42,22 @@ class Route:
     quick: bool = False
 
 
+def spark_versions(_: ApiRequest) -> dict[str, Any]:
+    """List the runtimes that lakeward has a profile for."""
+    versions = []
+    for profile in PROFILES.values():
+        if not profile.spark:
+            continue
+        scala = profile.spark_version.rpartition("scala")[2]
+        name = f"{profile.name} LTS (includes Apache Spark {profile.spark}, Scala {scala})"
+        versions.append({"key": profile.spark_version, "name": name})
+    return {"versions": versions}
+
+
 ROUTES: tuple[Route, ...] = (
     Route("GET", "/api/2.0/preview/scim/v2/Me", users.me),
-    Route("GET", "/api/2.0/clusters/spark-versions", runtimes.spark_versions),
-    Route("GET", "/api/2.1/clusters/spark-versions", runtimes.spark_versions),
+    Route("GET", "/api/2.0/clusters/spark-versions", spark_versions),
+    Route("GET", "/api/2.1/clusters/spark-versions", spark_versions),
     Route("GET", "/api/2.0/secrets/scopes/list", secrets.list_scopes),
     Route("POST", "/api/2.0/secrets/scopes/create", secrets.create_scope),
     Route("POST", "/api/2.0/secrets/scopes/delete", secrets.delete_scope),
