@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     )
     from lakeward.session.mount_table import MOUNTS_VARIABLE, encode_mounts, read_mount, read_mounts
     from lakeward.session.patches.connect_finder import CONNECT_MODULES
-    from lakeward.session.patches.insert_result_patch import INSERTED_COLUMNS
+    from lakeward.session.patches.pyspark_patches import INSERTED_COLUMNS
     from lakeward.session.patches.serverless_enforcement import allow_settings
     from lakeward.session.path_rules import PATH_RULES, dbfs_paths
     from lakeward.session.paths import PathMap

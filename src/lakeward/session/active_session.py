@@ -206,25 +206,24 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     from lakeward.session.patches import (
         call_site_patch,
         catalog_patch,
-        data_source_patch,
         delta_table_patch,
         errors_patch,
-        insert_result_patch,
         java_names_patch,
-        missing_schema_patch,
-        observation_patch,
+        pyspark_patches,
         scala_conversions,
         serverless_enforcement,
-        shuffle_partitions,
         spark_version,
         udf_patch,
     )
 
     map_paths(settings)
     for module in (
-        *(java_names_patch, call_site_patch, data_source_patch, delta_table_patch),
-        *(catalog_patch, missing_schema_patch, observation_patch, udf_patch, insert_result_patch),
-        shuffle_partitions,
+        java_names_patch,
+        call_site_patch,
+        delta_table_patch,
+        catalog_patch,
+        pyspark_patches,
+        udf_patch,
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings)

@@ -1,0 +1,162 @@
+"""Changes to PySpark that every session has, one function each."""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from typing import Any
+
+from lakeward.patching import Order, PatchSpec
+from lakeward.session.configuration.user_conf import SHUFFLE_PARTITIONS, is_automatic
+from lakeward.spark_internals import active_context, inserted_rows, java_session, jvm_of, jvm_view
+
+INSERTED_COLUMNS = "num_affected_rows BIGINT, num_inserted_rows BIGINT"
+"""The result of INSERT."""
+
+
+def default_partitions() -> str:
+    """Return the number of shuffle partitions with which the session began."""
+    context = active_context()
+    # 200 is Spark's own.
+    return str(context.getConf().get(SHUFFLE_PARTITIONS, "200")) if context is not None else "200"
+
+
+def _sql(before: Any) -> Any:
+    """`spark.sql("INSERT …")` returns the numbers of rows of a Delta table, as on Databricks.
+
+    Spark returns a DataFrame without columns. `session/jvm/InsertedRows.java` reads the numbers from the
+    commit.
+    """
+
+    @wraps(before)
+    def sql(self: Any, sqlQuery: str, *args: Any, **kwargs: Any) -> Any:
+        result = before(self, sqlQuery, *args, **kwargs)
+        # Each question to the JVM takes time.
+        if "insert" in str(sqlQuery).lower():
+            return inserted_rows(result, INSERTED_COLUMNS) or result
+        return result
+
+    return sql
+
+
+def _set(before: Any) -> Any:
+    """`spark.sql.shuffle.partitions` takes `auto`, as on Databricks: the session's own number is used.
+
+    Spark refuses the word. A number is stored instead, since checkpoints record the setting: the state of a
+    stream needs the same number of partitions in every run. AQE coalesces the partitions of queries either
+    way.
+
+    Source: https://docs.databricks.com/aws/en/optimizations/aqe
+    """
+
+    @wraps(before)
+    def set(self: Any, key: str, value: Any) -> None:  # noqa: A001  # as PySpark names it
+        before(self, key, default_partitions() if is_automatic(key, value) else value)
+
+    return set
+
+
+def _on(before: Any) -> Any:
+    """`Observation` of rows that create or replace a Delta table has values, as on Databricks.
+
+    It waits for the execution in which Delta writes the files.
+    """
+
+    @wraps(before)
+    def on(self: Any, df: Any, *exprs: Any) -> Any:
+        spark = df.sparkSession
+        jvm: Any = jvm_view(spark)
+        jvm.lakeward.ObservedWrites.watch(java_session(spark))
+        return before(self, df, *exprs)
+
+    return on
+
+
+def _get_jvm_function(before: Any) -> Any:
+    """`from_json` without a schema is the same call in Python as in SQL.
+
+    In pipelines, `from_json(column, None, {"schemaLocationKey": …})` infers the schema, elsewhere it is
+    refused. The Java function of Spark does not check its argument: the call ended with a
+    NullPointerException, where SQL's `from_json(column, NULL)` has a condition.
+    """
+
+    @wraps(before)
+    def get_jvm_function(name: str, sc: Any) -> Any:
+        function = before(name, sc)
+        return partial(_call_from_json, function) if name == "from_json" else function
+
+    return get_jvm_function
+
+
+def _call_from_json(function: Any, column: Any, schema: Any, *options: Any) -> Any:
+    if schema is None:
+        from pyspark.sql.classic.column import _to_java_column
+        from pyspark.sql.functions import lit
+
+        schema = _to_java_column(lit(None))
+    return function(column, schema, *options)
+
+
+def _wrap_function(before: Any) -> Any:
+    """Streams of one Python data source can start at the same time.
+
+    Spark keeps the environment variables of a registered data source in one `HashMap`. Each stream that
+    starts adds variables to it (`PythonStreamingSourceRunner.init`), and the tasks of all streams contain it.
+    Two streams that add at once leave a map whose size is greater than its number of entries: every later
+    task then ends with `java.io.OptionalDataException`.
+    """
+
+    @wraps(before)
+    def wrap(sc: Any, func: Any, returnType: Any = None) -> Any:
+        from pyspark.sql.datasource import DataSource
+
+        function = before(sc, func, returnType)
+        if not (isinstance(func, type) and issubclass(func, DataSource)):
+            return function
+        jvm = jvm_of(sc)
+        return jvm.SimplePythonFunction(
+            function.command(),
+            jvm.java.util.concurrent.ConcurrentHashMap(function.envVars()),
+            function.pythonIncludes(),
+            function.pythonExec(),
+            function.pythonVer(),
+            function.broadcastVars(),
+            function.accumulator(),
+        )
+
+    return wrap
+
+
+PATCHES = (
+    PatchSpec(
+        "pyspark.sql.session:SparkSession",
+        "sql",
+        "session",
+        "INSERT into a Delta table returns num_affected_rows and num_inserted_rows",
+        _sql,
+        Order.SOURCE,
+    ),
+    PatchSpec(
+        "pyspark.sql.conf:RuntimeConfig", "set", "session", "spark.sql.shuffle.partitions takes auto", _set
+    ),
+    PatchSpec(
+        "pyspark.sql.observation:Observation",
+        "_on",
+        "session",
+        "an execution of CREATE TABLE AS SELECT without metrics does not complete it",
+        _on,
+    ),
+    PatchSpec(
+        "pyspark.sql.functions.builtin",
+        "_get_jvm_function",
+        "session",
+        "from_json without a schema is inferred in pipelines, and fails with a condition elsewhere",
+        _get_jvm_function,
+    ),
+    PatchSpec(
+        "pyspark.sql.udf",
+        "_wrap_function",
+        "session",
+        "streams of one data source that start at the same time change its environment variables",
+        _wrap_function,
+    ),
+)
