@@ -19,7 +19,8 @@ from typing import Any, cast
 
 from lakeward.errors import LakewardError
 from lakeward.patching import PatchSpec, install
-from lakeward.session.patches.named_conditions import with_name
+from lakeward.session.patches.named_conditions import PATCHES as NAMES
+from lakeward.session.patches.named_conditions import named_answer, with_name
 from lakeward.session.paths import PathMap
 from lakeward.session.settings import Settings
 from lakeward.spark_internals import current_gateway
@@ -35,8 +36,8 @@ _ESCAPED = re.compile(r"_u([0-9a-f]{4})")
 
 def install_errors_patches(settings: Settings) -> None:
     """Change how PySpark presents errors of the JVM."""
-    messages, conversion = PATCHES
-    install((messages,))
+    *methods, conversion = PATCHES
+    install(methods)
     conversion.remove()
     conversion.install(partial(_convert_exception, settings=settings))
 
@@ -154,6 +155,8 @@ def _get_message(before: Any) -> Any:
 
     @wraps(before)
     def get_message(self: Any) -> str:
+        if named_answer(self, "getCondition"):
+            return str(self._desc)
         try:
             return str(before(self))
         except Py4JJavaError:
@@ -189,6 +192,7 @@ def _has_files(folder: Path) -> bool:
 
 
 PATCHES = (
+    *NAMES,
     PatchSpec(
         "pyspark.errors.exceptions.captured:CapturedException",
         "getMessage",

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import wraps
 from typing import Any
 
+from lakeward.patching import PatchSpec
+
 PREFIX = "_LEGACY_ERROR_TEMP_"
+# Attribute of an exception with a named condition: what its methods return, by their names.
+_ANSWERS = "_lakeward_answers"
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ NAMED_CONDITIONS: tuple[NamedCondition, ...] = (
 
 
 def with_name(converted: Any) -> Any:
-    """Return the exception with the name of its condition, if the condition has a number and a name."""
+    """Give the exception the name of its condition, if the condition has a number and a name; return it."""
     condition = converted.getCondition()
     if condition is None or not condition.startswith(PREFIX):
         return converted
@@ -73,30 +77,36 @@ def with_name(converted: Any) -> Any:
             # A place in the statement follows the text, on the same line or on the next ones.
             gap = " " if rest.startswith("(") else ""
             converted._desc = f"[{named.condition}] {text} SQLSTATE: {named.sql_state}{gap}{rest}"
-            base: Any = type(converted)
-            converted.__class__ = _named_class(base)
-            converted._named = named
-            converted._parameters = match.groupdict()
+            vars(converted)[_ANSWERS] = {
+                "getCondition": named.condition,
+                "getSqlState": named.sql_state,
+                "getMessageParameters": match.groupdict(),
+            }
             return converted
     return converted
 
 
-@cache
-def _named_class(base: Any) -> Any:
-    """Return a class of exceptions with the condition of `_named`, that shows itself as `base`."""
+def named_answer(error: Any, method: str) -> Any:
+    """Return what a method of an exception with a named condition returns; None for other exceptions."""
+    return vars(error).get(_ANSWERS, {}).get(method)
 
-    class Named(base):  # type: ignore[misc]  # the base is known at run time
-        def getCondition(self) -> str:  # noqa: N802  # PySpark's name
-            return str(self._named.condition)
 
-        def getSqlState(self) -> str:  # noqa: N802  # PySpark's name
-            return str(self._named.sql_state)
+def _by_name(before: Any) -> Any:
+    @wraps(before)
+    def method(self: Any) -> Any:
+        answer = named_answer(self, before.__name__)
+        return before(self) if answer is None else answer
 
-        def getMessageParameters(self) -> dict[str, str]:  # noqa: N802  # PySpark's name
-            return dict(self._parameters)
+    return method
 
-        def getMessage(self) -> str:  # noqa: N802  # PySpark's name
-            return str(self._desc)
 
-    Named.__name__, Named.__qualname__, Named.__module__ = base.__name__, base.__qualname__, base.__module__
-    return Named
+PATCHES = tuple(
+    PatchSpec(
+        "pyspark.errors.exceptions.captured:CapturedException",
+        method,
+        "session",
+        "errors that have a number have the name of the platform's list",
+        _by_name,
+    )
+    for method in ("getCondition", "getSqlState", "getMessageParameters")
+)
