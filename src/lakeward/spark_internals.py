@@ -7,7 +7,7 @@ objects have no Python type; they are annotated as `JavaObject`. Importing this 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from delta.tables import DeltaTable
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import DataType, StructType
 
@@ -272,6 +273,24 @@ def inserted_rows(result: DataFrame, columns: str) -> DataFrame | None:
     """Return the numbers of rows of an INSERT that this thread has just run, None for other statements."""
     dataset = jvm_view(result.sparkSession).lakeward.InsertedRows.of(result._jdf, columns)
     return None if dataset is None else frame_from_java(dataset, result.sparkSession)
+
+
+def require_format_of_table(writer: DataFrameWriter, table: str) -> None:
+    """Raise Spark's error if the writer appends to an existing table of another format than its own."""
+    java: Any = writer._jwrite
+    if java.curmode().name() == "Append":
+        jvm: Any = jvm_view(writer._spark)
+        jvm.lakeward.RelationKind.requireFormat(java_session(writer._spark), table, java.source())
+
+
+def relation_kind(spark: SparkSession, name: Sequence[str], temporary_tables: str) -> str:
+    """Return "temporary view" or "view" for the name of one, "" for tables, paths and unknown names.
+
+    Temporary tables are those below a folder whose name contains `temporary_tables`.
+    """
+    jvm: Any = jvm_view(spark)
+    kind: str = jvm.lakeward.RelationKind.of(java_session(spark), java_array(spark, *name), temporary_tables)
+    return kind
 
 
 def frame_from_java(dataset: JavaObject, spark: SparkSession) -> DataFrame:

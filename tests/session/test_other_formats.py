@@ -292,3 +292,30 @@ def test_changes_that_the_files_do_not_follow_are_refused(
     assert spark.table(table).columns == ["id", "n", "z", "y", "p"]
     assert [tuple(row) for row in spark.table(table).collect()] == [(1, 2, None, None, 3)]
     spark.sql(f"DROP TABLE {table}")
+
+
+APPENDS: dict[str, Callable[[DataFrame, str, str], Any]] = {
+    "format": lambda rows, kind, table: rows.write.format(kind).mode("append").saveAsTable(table),
+    "arguments": lambda rows, kind, table: rows.write.saveAsTable(table, format=kind, mode="append"),
+    "positions": lambda rows, kind, table: rows.write.saveAsTable(table, kind, "append"),
+}
+
+
+@pytest.mark.parametrize("append", sorted(APPENDS))
+def test_rows_are_appended_in_the_format_of_the_table_alone(
+    spark: SparkSession, schema: str, tmp_path: Path, append: str
+) -> None:
+    rows = spark.sql("SELECT 'a' AS value")
+    own = {kind: f"{schema}.of_{kind}" for kind in ("delta", "parquet", "csv")}
+    rows.write.saveAsTable(own["delta"])
+    for kind in ("parquet", "csv"):
+        MAKERS["saveAsTable"](rows, kind, own[kind], str(tmp_path / kind))
+    for existing, table in own.items():
+        for kind in ("delta", "parquet", "csv", "json", "orc", "avro"):
+            if kind == existing:
+                APPENDS[append](rows, kind.upper(), table)
+                continue
+            with pytest.raises(AnalysisException, match="format of the existing table") as raised:
+                APPENDS[append](rows, kind, table)
+            assert condition_of(raised.value) == "_LEGACY_ERROR_TEMP_1159"
+        assert _values(spark.table(table)) == ["a", "a"], existing

@@ -23,6 +23,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.java_names_patch:PATCHES",
     "lakeward.session.patches.pyspark_patches:PATCHES",
     "lakeward.session.patches.star_import_patch:PATCHES",
+    "lakeward.session.patches.table_format_patch:PATCHES",
     "lakeward.session.patches.udf_patch:PATCHES",
     "lakeward.session.patches.spark_version:PATCHES",
     "lakeward.session.patches.serverless_enforcement:declare_patches",

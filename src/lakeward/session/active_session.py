@@ -213,6 +213,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         scala_conversions,
         serverless_enforcement,
         spark_version,
+        table_format_patch,
         udf_patch,
     )
 
@@ -224,6 +225,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         catalog_patch,
         pyspark_patches,
         udf_patch,
+        table_format_patch,
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings)

@@ -61,6 +61,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new ViewTargets());
         all.injectResolutionRule(new FunctionColumns());
         all.injectResolutionRule(new RowSelection());
+        all.injectPostHocResolutionRule(new ViewTargets.WithoutTable());
         all.injectPostHocResolutionRule(new DeclaredTypes());
         all.injectPostHocResolutionRule(new TargetFileSize());
         all.injectPostHocResolutionRule(new RowSelection.Results());

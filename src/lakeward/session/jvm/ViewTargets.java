@@ -3,11 +3,17 @@ package lakeward;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation$;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -50,6 +56,34 @@ public class ViewTargets extends SessionRule {
             parameters.put("viewName", "`" + name + "`");
             parameters.put("operation", privileges == null ? "INSERT" : privileges);
             error.put("message", "'" + parameters.get("operation").asText() + "' expects a table but `" + name + "` is a view.");
+            throw PythonSqlBridge.error(error);
+        }
+    }
+
+    /**
+     * Rows of a temporary view that reads no table, such as one of VALUES, cannot be changed. Spark's planner has an
+     * internal error for DELETE, and no name in the message for UPDATE and MERGE; the condition is that of these.
+     */
+    public static class WithoutTable extends SessionRule {
+
+        TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+            if (plan instanceof DeleteFromTable) require(((DeleteFromTable) plan).table(), "DELETE");
+            if (plan instanceof UpdateTable) require(((UpdateTable) plan).table(), "UPDATE");
+            if (plan instanceof MergeIntoTable) require(((MergeIntoTable) plan).targetTable(), "MERGE INTO TABLE");
+            return plan;
+        }
+
+        private static void require(LogicalPlan target, String operation) {
+            if (!(target instanceof SubqueryAlias)) return;
+            Object leaf = target.collectLeaves().head();
+            if (leaf instanceof LogicalRelation || leaf instanceof DataSourceV2Relation || leaf instanceof UnresolvedRelation) return;
+            LogicalPlan named = target;
+            // The alias of the statement is around that of the view.
+            while (((SubqueryAlias) named).child() instanceof SubqueryAlias) named = ((SubqueryAlias) named).child();
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "UNSUPPORTED_FEATURE.TABLE_OPERATION");
+            ObjectNode parameters = error.putObject("parameters");
+            parameters.put("tableName", "`" + ((SubqueryAlias) named).identifier().name() + "`");
+            parameters.put("operation", operation);
             throw PythonSqlBridge.error(error);
         }
     }

@@ -101,6 +101,7 @@ SOURCES = (
     "FileRescue",
     "RowSelection",
     "CatalogTable",
+    "RelationKind",
     "ViewTargets",
     "ChangeFeeds",
     "PlannedDescriptions",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.errors import SqlError
 from lakeward.quoting import (
     names_path,
     quote_identifier,
@@ -15,10 +16,12 @@ from lakeward.quoting import (
     quote_properties,
     quote_string,
 )
-from lakeward.spark_internals import delta_log
+from lakeward.session import is_information_schema
+from lakeward.spark_internals import delta_log, relation_kind
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.event_log import PIPELINE
 from lakeward.sql.constructs.keys import Key, stored_keys
+from lakeward.sql.constructs.temporary_tables import TEMPORARY_TABLES
 from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
 from lakeward.sql.sql_types import type_text
 from lakeward.sql.standalone_tables import find_standalone_table
@@ -45,10 +48,23 @@ class ShowCreateTable(Command):
     def run(self, spark: SparkSession) -> Rows:
         context = current_context(spark)
         spark.table(quote_name(self.table))
+        if relation_kind(spark, self.table, TEMPORARY_TABLES) == "temporary view":
+            # As Spark's own command, which resolves the name with `allowTempView = false`.
+            raise SqlError(
+                "EXPECT_PERMANENT_VIEW_NOT_TEMP",
+                f"'SHOW CREATE TABLE' expects a permanent view but {quote_name(self.table)} is a temp view.",
+                parameters={"operation": "SHOW CREATE TABLE", "viewName": quote_name(self.table)},
+            )
         if names_path(self.table) and self.table[0].lower() == "delta":
             return _statement(_of_delta(spark, self.table, _detail(spark, self.table), [], None))
         full = context.qualify(self.table)
         catalog, schema, name = full
+        if is_information_schema(catalog, schema):
+            raise SqlError(
+                "UNSUPPORTED_SQL",
+                f"{'.'.join(full)} is computed: no statement creates it. DESCRIBE TABLE shows its columns.",
+                sql_state="0A000",
+            )
         views = spark.sql(
             f"SELECT view_definition FROM {quote_identifier(catalog)}.information_schema.views"  # noqa: S608  # quoted
             " WHERE table_schema = :schema AND table_name = :name AND is_materialized = 'false'",

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
-from lakeward.spark_internals import delta_log, java_session, jvm_view
+from lakeward.spark_internals import delta_log, java_session, jvm_view, relation_kind
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, in_area, supported, unsupported
 from lakeward.sql.constructs.catalogs import listed_schema
 from lakeward.sql.constructs.partitions import file_relation
+from lakeward.sql.constructs.temporary_tables import TEMPORARY_TABLES
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
 
@@ -75,7 +76,50 @@ class ComputeDeltaStatistics(Command):
         )
 
 
-def _analyze(cursor: TokenCursor) -> RequireTable | ComputeDeltaStatistics:
+@dataclass(frozen=True)
+class AnalyzeTable(Command):
+    """Checks the table and the columns that statistics are wanted of; Delta maintains its own statistics.
+
+    Conditions: Spark's AnalyzeTableCommand and AnalyzeColumnCommand.
+    """
+
+    table: list[str]
+    columns: list[str] | None
+
+    def run(self, spark: SparkSession) -> None:
+        name = quote_name(self.table)
+        found = spark.table(name)
+        kind = relation_kind(spark, self.table, TEMPORARY_TABLES)
+        if kind == "view":
+            raise SqlError(
+                "UNSUPPORTED_FEATURE.ANALYZE_VIEW", "ANALYZE TABLE does not support views.", parameters={}
+            )
+        if kind and self.columns is None:
+            raise SqlError(
+                "EXPECT_PERMANENT_VIEW_NOT_TEMP",
+                f"'ANALYZE TABLE' expects a permanent view but {name} is a temp view.",
+                parameters={"operation": "ANALYZE TABLE", "viewName": name},
+            )
+        if kind and not spark.catalog.isCached(name):
+            raise SqlError(
+                "UNSUPPORTED_FEATURE.ANALYZE_UNCACHED_TEMP_VIEW",
+                f"ANALYZE TABLE FOR COLUMNS needs the view {name} in the cache.",
+                parameters={"viewName": name},
+            )
+        known = {column.lower() for column in found.columns}
+        for column in self.columns or ():
+            if column.lower() not in known:
+                raise SqlError(
+                    "COLUMN_NOT_FOUND",
+                    f"The column {quote_identifier(column)} cannot be found in {name}.",
+                    parameters={
+                        "colName": quote_identifier(column),
+                        "caseSensitiveConfig": '"spark.sql.caseSensitive"',
+                    },
+                )
+
+
+def _analyze(cursor: TokenCursor) -> AnalyzeTable | ComputeDeltaStatistics:
     cursor.need("ANALYZE", "TABLE")
     table = cursor.name()
     if cursor.words("COMPUTE", "DELTA", "STATISTICS"):
@@ -84,8 +128,17 @@ def _analyze(cursor: TokenCursor) -> RequireTable | ComputeDeltaStatistics:
             cursor.finish()
         cursor.end()
         return ComputeDeltaStatistics(table)
-    cursor.finish()
-    return RequireTable(table)
+    cursor.skip_to("COMPUTE")
+    cursor.need("COMPUTE", "STATISTICS")
+    columns: list[str] | None = None
+    if cursor.words("FOR", "ALL", "COLUMNS"):
+        columns = []
+    elif cursor.words("FOR", "COLUMNS"):
+        columns = cursor.separated(cursor.part)
+    else:
+        cursor.words("NOSCAN")
+    cursor.end()
+    return AnalyzeTable(table, columns)
 
 
 @dataclass(frozen=True)

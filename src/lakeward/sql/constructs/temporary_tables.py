@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EXCLUSIVE = "TEMP_TABLE_CREATION_MUTUAL_EXCLUSIVE_SPECS"
-_PREFIX = "lakeward-temporary-tables-"
+TEMPORARY_TABLES = "lakeward-temporary-tables-"
+"""Prefix of the folders with the rows."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _not_found(table: str) -> SqlError:
 @cache
 def _folder() -> Path:
     """Return the folder of this process's temporary tables."""
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_TABLES))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
