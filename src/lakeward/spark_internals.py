@@ -283,6 +283,12 @@ def require_format_of_table(writer: DataFrameWriter, table: str) -> None:
         jvm.lakeward.RelationKind.requireFormat(java_session(writer._spark), table, java.source())
 
 
+def require_file(context: SparkContext, path: str) -> None:
+    """Raise PATH_NOT_FOUND for a path of this machine without a file."""
+    jvm: Any = jvm_of(context)
+    jvm.lakeward.AddedFiles.require(hadoop_conf_of(context), path)
+
+
 def relation_kind(spark: SparkSession, name: Sequence[str], temporary_tables: str) -> str:
     """Return "temporary view" or "view" for the name of one, "" for tables, paths and unknown names.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from lakeward.errors import SqlError
-from lakeward.session import condition_of
+from lakeward.session import condition_of, current_settings
 from lakeward.sql import register_function
 from lakeward.sql.platform_functions import ADDED, MISSING
 
@@ -29,9 +30,51 @@ def test_the_list_agrees_with_the_session(spark: SparkSession) -> None:
         "lakeward_copied",
         *(
             f"lakeward_stream_{name}"
-            for name in ("read_files", "cloud_files", "cloud_files_state", "event_log")
+            for name in (
+                *("read_files", "cloud_files", "cloud_files_state", "event_log", "list_secrets"),
+                *("read_kafka", "read_statestore", "read_state_metadata"),
+            )
         ),
     }
+
+
+CALLS = (
+    "SELECT {}('x')",
+    "SELECT * FROM {}('x')",
+    "SELECT * FROM STREAM {}(a => 'x')",
+    "SELECT * FROM STREAM({}())",
+)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_function_of_a_service_is_refused_with_what_it_needs(spark: SparkSession, call: str) -> None:
+    for name in (name for group in MISSING if group.unsupported for name in group.names):
+        with pytest.raises(AnalysisException, match=f"The function {name} needs .*Register a") as raised:
+            spark.sql(call.format(name.upper())).collect()
+        assert condition_of(raised.value) == "UNSUPPORTED_SQL", name
+
+
+def test_secrets_are_listed_without_their_values(spark: SparkSession) -> None:
+    settings = current_settings()
+    assert settings is not None
+    for scope, key in (("listed", "token"), ("listed", "a"), ("listed_too", "k")):
+        folder = settings.secrets / scope
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / key).write_text("hidden")
+    try:
+        rows = {tuple(row) for row in spark.sql("SELECT scope, key FROM list_secrets()").collect()}
+        assert rows >= {("listed", "token"), ("listed", "a"), ("listed_too", "k")}
+        for call in ("list_secrets('listed')", "LIST_SECRETS(scope => 'listed')"):
+            expected = [("listed", "a"), ("listed", "token")]
+            assert sorted(spark.sql(f"SELECT * FROM {call}").collect()) == expected
+        for call in ("list_secrets('a', 'b')", "list_secrets(nope => 'a')"):
+            with pytest.raises(AnalysisException, match="WRONG_NUM_ARGS"):
+                spark.sql(f"SELECT * FROM {call}")
+        with pytest.raises(AnalysisException, match="SECRET_NOT_FOUND"):
+            spark.sql("SELECT * FROM list_secrets('nothing')")
+    finally:
+        for scope in ("listed", "listed_too"):
+            shutil.rmtree(settings.secrets / scope)
 
 
 def test_a_function_is_served_by_the_module_that_knows_it(spark: SparkSession) -> None:

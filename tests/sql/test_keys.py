@@ -6,6 +6,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from lakeward.session import condition_of
+
 SCHEMA = "main.keys"
 T = f"{SCHEMA}.t"
 
@@ -148,3 +150,35 @@ def test_a_key_whose_parent_is_gone_stays_when_another_changes(tables: SparkSess
     tables.sql(f"DROP TABLE {SCHEMA}.p")
     tables.sql(f"ALTER TABLE {T} DROP PRIMARY KEY")
     assert keys(tables) == {"t_n_unique": "n", "t_p_fk": "f"}
+
+
+DROPS = (
+    "DROP PRIMARY KEY",
+    "DROP CONSTRAINT {key}",
+    "DROP PRIMARY KEY IF EXISTS",
+    "DROP CONSTRAINT IF EXISTS {key}",
+)
+
+
+@pytest.mark.parametrize("drop", DROPS)
+def test_a_primary_key_is_dropped_with_the_keys_that_reference_it_or_not_at_all(
+    tables: SparkSession, drop: str
+) -> None:
+    """Source: sql-ref-syntax-ddl-alter-table-drop-constraint (RESTRICT is the default)."""
+    parent = f"{SCHEMA}.p"
+    before = keys(tables, "p")
+    statement = f"ALTER TABLE {parent} {drop.format(key='p_pk')}"
+    for end in ("", " RESTRICT"):
+        with pytest.raises(AnalysisException, match=r"foreign key t_p_fk of main\.keys\.t") as raised:
+            tables.sql(statement + end)
+        assert condition_of(raised.value) == "INVALID_STATE"
+        assert (keys(tables, "p"), keys(tables)) == (before, ALL)
+    tables.sql(f"{statement} CASCADE")
+    assert keys(tables, "p") == {}
+    assert keys(tables) == {name: columns for name, columns in ALL.items() if name != "t_p_fk"}
+
+
+def test_a_key_that_references_its_own_table_goes_with_the_primary_key(tables: SparkSession) -> None:
+    tables.sql(f"ALTER TABLE {SCHEMA}.p ADD CONSTRAINT own FOREIGN KEY (n) REFERENCES {SCHEMA}.p")
+    tables.sql(f"ALTER TABLE {SCHEMA}.p DROP PRIMARY KEY CASCADE")
+    assert keys(tables, "p") == {}

@@ -16,6 +16,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.entry_points.connect_behavior:PATCHES",
     "lakeward.session.entry_points.columns_before_session:PATCHES",
     "lakeward.session.patches.numpy_import_patch:PATCHES",
+    "lakeward.session.patches.archive_patch:PATCHES",
     "lakeward.session.patches.delta_table_patch:PATCHES",
     "lakeward.session.patches.catalog_patch:PATCHES",
     "lakeward.session.patches.call_site_patch:PATCHES",

@@ -46,7 +46,7 @@ def _words(*phrases: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(phrase.upper().replace("(", " (").split()) for phrase in phrases)
 
 
-_NOT_YET = "not supported yet"
+_KAFKA = "runs where spark.jars.packages has Spark's connector for Kafka"
 _PLATFORM = "a service of the platform: call it in a view that tests replace"
 
 PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
@@ -64,7 +64,7 @@ PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
     _supported("USING DELTA", "CREATE TABLE v (id INT) USING DELTA"),
     _supported("read_files()", "SELECT * FROM read_files('/x', format => 'json')", "read_files("),
     _supported("cloud_files()", "SELECT * FROM cloud_files('/x', 'json')", "cloud_files("),
-    _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
+    _function("read_kafka", _KAFKA, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
     *(
         _function(name)

@@ -18,12 +18,14 @@ ADDED = {
     "iff": "if",
     "is_account_group_member": "",
     "is_member": "",
+    "schema_of_json_agg": "",
     "secret": "",
     "try_secret": "",
     **dict.fromkeys(("try_zstd_decompress", "zstd_compress", "zstd_decompress"), ""),
     "cloud_files": "",
     "cloud_files_state": "",
     "event_log": "",
+    **dict.fromkeys(("list_secrets", "read_kafka", "read_state_metadata", "read_statestore"), ""),
     "read_files": "",
     **dict.fromkeys((function.name for function in geospatial_functions()), ""),
 }
@@ -58,24 +60,19 @@ MISSING = (
         _names("ai_", _AI),
         unsupported=True,
     ),
-    Missing("queries an index that the platform serves", ("vector_search",)),
-    Missing(
-        "use Spark's format `statestore` to read a stream's state",
-        ("read_state_metadata", "read_statestore"),
-    ),
+    Missing("queries an index that the platform serves", ("vector_search",), unsupported=True),
     Missing(
         "no equivalent in Spark",
-        (
-            *("bit_reverse", "current_oauth_custom_identity_claim", "schema_of_json_agg", "stringdecode"),
-            "try_remainder",
-        ),
+        ("bit_reverse", "current_oauth_custom_identity_claim", "stringdecode", "try_remainder"),
     ),
     Missing(
         "read from an external service",
-        ("http_request", "read_kafka", "read_kinesis", "read_pubsub", "read_pulsar", "remote_query"),
+        ("http_request", "read_kinesis", "read_pubsub", "read_pulsar", "remote_query"),
+        unsupported=True,
     ),
     Missing(
         "describe an account, which a local lakehouse does not have",
-        ("current_recipient", "list_secrets"),
+        ("current_recipient",),
+        unsupported=True,
     ),
 )

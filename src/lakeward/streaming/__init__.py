@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install` functions
     """Patch PySpark's stream readers and writers, once per process. Must not be called on Databricks."""
+    from lakeward.streaming.table_functions import register_table_functions
+
+    register_table_functions()
     patch()
 
 

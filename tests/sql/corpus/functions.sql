@@ -258,3 +258,38 @@ DESCRIBE FUNCTION EXTENDED pair_of
 --> ok
 DROP VIEW temporary_of_pair
 --> ok
+--= schema_of_json_agg(a)
+SELECT schema_of_json_agg(a) FROM VALUES ('{"a": 1}'), ('{"b": "x"}'), (NULL) AS t(a)
+--> ["STRUCT<a: BIGINT, b: STRING>"]
+SELECT k, schema_of_json_agg(a) FROM VALUES (1, '{"a": 1}'), (1, '{"a": 1.5}'), (2, '[1, 2]') AS t(k, a) GROUP BY k ORDER BY k
+--> [1, "STRUCT<a: DOUBLE>"], [2, "ARRAY<BIGINT>"]
+SELECT schema_of_json_agg(a, map('primitivesAsString', 'true')) FROM VALUES ('{"a": 1, "b": null}') AS t(a)
+--> ["STRUCT<a: STRING, b: STRING>"]
+SELECT schema_of_json_agg(a) FROM VALUES ('{"a": [{"b": 1}]}'), ('{"a": [{"c": true}]}') AS t(a)
+--> ["STRUCT<a: ARRAY<STRUCT<b: BIGINT, c: BOOLEAN>>>"]
+SELECT schema_of_json_agg(1)
+--> ["BIGINT"]
+SELECT schema_of_json_agg()
+--! WRONG_NUM_ARGS.WITHOUT_SUGGESTION
+SELECT http_request(conn => 'c', method => 'GET', path => '/')
+--! UNSUPPORTED_SQL
+SELECT * FROM read_kafka(bootstrapServers => 'host:9092', subscribe => 't')
+--! UNSUPPORTED_SQL
+SELECT * FROM STREAM read_kafka(bootstrapServers => 'host:9092', subscribe => 't')
+--! UNSUPPORTED_SQL
+SELECT * FROM ai_forecast(TABLE(nothing), horizon => '2024-01-01', time_col => 'd', value_col => 'v')
+--! UNSUPPORTED_SQL
+SELECT * FROM vector_search(index => 'a.b.c', query_text => 'x')
+--! UNSUPPORTED_SQL
+SELECT * FROM remote_query('c', database => 'd', query => 'SELECT 1')
+--! UNSUPPORTED_SQL
+SELECT * FROM STREAM read_kinesis(streamName => 's')
+--! UNSUPPORTED_SQL
+SELECT * FROM STREAM(read_pubsub(subscriptionId => 's'))
+--! UNSUPPORTED_SQL
+SELECT * FROM read_pulsar(serviceUrl => 'p')
+--! UNSUPPORTED_SQL
+CREATE FUNCTION vector_search(x STRING) RETURNS TABLE (y STRING) RETURN SELECT x
+--> ok
+SELECT * FROM vector_search('q')
+--> ["q"]

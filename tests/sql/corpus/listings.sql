@@ -108,3 +108,23 @@ SHOW GROUPS WITH USER stranger LIKE '*'
 -->
 SHOW POLICIES ON TABLE t
 --! UNSUPPORTED_SQL
+CREATE TABLE shown (id INT, name STRING)
+--> ok
+SHOW COLUMNS IN shown IN main.corpus_listings
+--> ["id"], ["name"]
+SHOW COLUMNS FROM shown FROM Main.Corpus_Listings
+--> ["id"], ["name"]
+SHOW COLUMNS IN corpus_listings.shown IN main.corpus_listings
+--> ["id"], ["name"]
+SHOW COLUMNS IN main.corpus_listings.shown IN `main`.`corpus_listings`
+--> ["id"], ["name"]
+SHOW COLUMNS IN default.shown IN main.corpus_listings
+--! SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE
+SHOW COLUMNS IN shown IN main.corpus_nothing
+--! TABLE_OR_VIEW_NOT_FOUND
+SHOW ARCHIVED FILES FOR shown
+--! UNSUPPORTED_SQL
+DESCRIBE POLICY p ON TABLE shown
+--! UNSUPPORTED_SQL
+DESC POLICY p ON CATALOG main
+--! UNSUPPORTED_SQL

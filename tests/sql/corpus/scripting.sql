@@ -60,3 +60,13 @@ SELECT CAST('25:00:00' AS TIME)
 --! CAST_INVALID_INPUT
 CREATE TABLE times AS SELECT TIME'09:15:30' AS t
 --! DELTA_UNSUPPORTED_DATA_TYPES
+BEGIN SET statement_timeout = 10; SET USE_CACHED_RESULT = false; SELECT 1; END
+--> [1]
+SET statement_timeout
+--> ["statement_timeout", "10"]
+RESET statement_timeout
+--> ok
+BEGIN DECLARE statement_timeout INT; SET statement_timeout = 3; SELECT statement_timeout; END
+--> [3]
+BEGIN SET no_parameter = 10; END
+--! UNRESOLVED_VARIABLE

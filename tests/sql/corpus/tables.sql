@@ -273,3 +273,11 @@ ANALYZE TABLE private_rows COMPUTE STATISTICS FOR COLUMNS id
 --> ok
 DROP TEMPORARY TABLE private_rows
 --> ok
+
+-- a file that does not exist breaks no later job
+ADD ARCHIVE '/nothing/nothing.zip#name'
+--! PATH_NOT_FOUND
+ADD FILE '/nothing/nothing.txt'
+--! PATH_NOT_FOUND
+SELECT sum(id) FROM range(3)
+--> [3]

@@ -43,6 +43,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new GlobalTemporary());
         all.injectHintResolutionRule(new SqlRefusals());
         all.injectHintResolutionRule(new PlatformFeatures.Options());
+        all.injectHintResolutionRule(new AddedFiles());
         all.injectHintResolutionRule(new FormatCheck());
         all.injectHintResolutionRule(new FileRescue());
         all.injectHintResolutionRule(new StreamOfPath());

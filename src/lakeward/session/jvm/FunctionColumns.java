@@ -20,6 +20,9 @@ public class FunctionColumns extends SessionRule {
 
     private static final Pattern JOINED = Pattern.compile("\\bspark_catalog\\.([a-z0-9_]+__[a-z0-9_]+)\\.");
 
+    /** As Spark shows JsonSchemas: with the aggregate of its argument. */
+    private static final Pattern SCHEMA = Pattern.compile("static_invoke\\(lakeward\\.JsonSchemas\\.of\\(collect_list\\((.*), 0, 0, true\\)");
+
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         return plan.containsPattern(TreePattern.ALIAS()) ? plan.resolveExpressions(new Named()) : plan;
     }
@@ -29,7 +32,7 @@ public class FunctionColumns extends SessionRule {
         public boolean isDefinedAt(Object e) {
             if (!(e instanceof Alias || e instanceof AttributeReference)) return false;
             String name = ((NamedExpression) e).name();
-            return name.contains("__") && JOINED.matcher(name).find();
+            return (name.contains("__") && JOINED.matcher(name).find()) || SCHEMA.matcher(name).find();
         }
 
         public Object applyOrElse(Object e, Function1 otherwise) {
@@ -40,6 +43,7 @@ public class FunctionColumns extends SessionRule {
     }
 
     private static String usersName(String column) {
+        if (SCHEMA.matcher(column).find()) return SCHEMA.matcher(column).replaceFirst(JsonSchemas.NAME + "($1").replaceFirst("\\)\\)$", ")");
         Matcher match = JOINED.matcher(column);
         StringBuffer name = new StringBuffer();
         while (match.find()) {

@@ -172,6 +172,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     /** Delta's own error would name the schema as Spark's session catalog stores it. */
     private void requireSchema(Identifier i) {
+        if (isElsewhere(i)) throw severalParts(i.namespace());
         if (!isPath(i)) requireSchema(i.namespace());
     }
 

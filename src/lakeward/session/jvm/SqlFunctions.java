@@ -44,7 +44,8 @@ public class SqlFunctions {
     private static final String HISTORY = "lakeward_history";
     /** A call of a function with LANGUAGE PYTHON: its definition, then its arguments (sql/constructs/python_functions.py). */
     private static final String PYTHON = "lakeward_python";
-    private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log"};
+    private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log",
+        "read_kafka", "read_statestore", "read_state_metadata", "list_secrets"};
     private static final String[] MEMBERS = new String[] {"is_member", "is_account_group_member"};
     private static final String VERSION = "current_version";
     private static final String METASTORE = "current_metastore";
@@ -59,6 +60,7 @@ public class SqlFunctions {
         for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
         all.injectFunction(described(VERSION, new Version()));
         all.injectFunction(described(METASTORE, new Value(METASTORE)));
+        all.injectFunction(described(JsonSchemas.NAME, new JsonSchemas.Builder()));
         all.injectFunction(described(PYTHON, new PythonCall()));
         all.injectTableFunction(described(COPIED, new Relation("copied")));
         all.injectTableFunction(described(HISTORY, new Relation("history")));
@@ -76,6 +78,7 @@ public class SqlFunctions {
         out.addAll(Arrays.asList((Object[]) SECRETS));
         out.add(VERSION);
         out.add(METASTORE);
+        out.add(JsonSchemas.NAME);
         out.addAll(Arrays.asList((Object[]) RELATIONS));
         return out;
     }

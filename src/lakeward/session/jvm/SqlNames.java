@@ -80,6 +80,8 @@ public class SqlNames extends SessionRule {
 
         /** Spark would say that the catalog has no functions at all. */
         private static RuntimeException unresolvable(Seq name) {
+            RuntimeException refusal = SqlRefusals.ofRelation(name);
+            if (refusal != null) return refusal;
             ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "UNRESOLVABLE_TABLE_VALUED_FUNCTION");
             error.putObject("parameters").put("name", "`" + name.mkString("`.`") + "`");

@@ -24,6 +24,9 @@ SQL_PARAMETERS = {
 }
 """The setting of Spark for each parameter that has an effect here."""
 
+_KEPT = ("enable_photon", "read_only_external_metastore", "statement_timeout", "use_cached_result")
+"""Parameters without an effect here. Spark keeps them itself, but not in a script: SET is of variables."""
+
 WAREHOUSE_SESSION = "spark.lakeward.sqlWarehouse"
 """Marks sessions whose statements a SQL warehouse runs on the platform. A cluster has no parameters."""
 
@@ -45,7 +48,7 @@ class SetParameter(Command):
     text: str
 
     def run(self, spark: SparkSession) -> DataFrame | Rows | None:
-        if spark.conf.get(WAREHOUSE_SESSION, "false") != "true":
+        if self.name.lower() in _KEPT or spark.conf.get(WAREHOUSE_SESSION, "false") != "true":
             return run_with_delta(spark, self.text)
         setting = SQL_PARAMETERS[self.name.lower()]
         if self.verb == "RESET":
@@ -59,7 +62,7 @@ class SetParameter(Command):
 def _set_parameter(cursor: TokenCursor) -> SetParameter:
     verb = cursor.one_of("SET", "RESET")
     name = cursor.part()
-    if name.lower() not in SQL_PARAMETERS:
+    if name.lower() not in (*SQL_PARAMETERS, *_KEPT):
         raise Unmatched
     value = None
     if verb == "SET" and cursor.next is not None:

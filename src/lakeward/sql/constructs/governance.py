@@ -297,9 +297,16 @@ _UNSUPPORTED = {
     "DENY": "Unity Catalog has GRANT and REVOKE alone.",
     "SYNC": "CREATE TABLE … DEEP CLONE copies a table into another catalog.",
     "REFRESH FOREIGN": _NO_SUCH_OBJECTS,
+    "SHOW ARCHIVED FILES": "files of a local lakehouse are never archived: every query can read them.",
     **dict.fromkeys(
         (
-            *("SHOW POLICIES", "SHOW EFFECTIVE POLICIES", "SHOW ALL IN SHARE"),
+            *(
+                "SHOW POLICIES",
+                "SHOW EFFECTIVE POLICIES",
+                "DESCRIBE POLICY",
+                "DESC POLICY",
+                "SHOW ALL IN SHARE",
+            ),
             *("SHOW RECIPIENTS", "SHOW PROVIDERS", "SHOW CONNECTIONS"),
             *("CREATE FOREIGN CATALOG", "VALIDATE STORAGE CREDENTIAL"),
         ),

@@ -11,6 +11,7 @@ from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_identifier, quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, in_area
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
+from lakeward.sql.key_references import release_primary_key
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
@@ -91,6 +92,7 @@ class DropKey(Command):
     type: str
     columns: list[str]
     if_exists: bool
+    cascade: bool = False
 
     def run(self, spark: SparkSession) -> None:
         keys = stored_keys(spark, self.table)
@@ -101,6 +103,7 @@ class DropKey(Command):
                 f"The table {'.'.join(self.table)} has no such {self.type}.",
                 parameters={"constraintName": self.type, "tableName": quote_name(self.table)},
             )
+        remaining = _release(spark, self.table, keys, remaining, cascade=self.cascade)
         store_keys(spark, self.table, remaining)
 
     def _matches(self, key: Key) -> bool:
@@ -115,6 +118,7 @@ class DropConstraint(Command):
     table: list[str]
     constraint: str
     if_exists: bool
+    cascade: bool = False
 
     def run(self, spark: SparkSession) -> DataFrame | None:
         keys = stored_keys(spark, self.table)
@@ -124,8 +128,21 @@ class DropConstraint(Command):
             drop = "DROP CONSTRAINT IF EXISTS" if self.if_exists else "DROP CONSTRAINT"
             name = quote_identifier(self.constraint)
             return run_with_delta(spark, f"ALTER TABLE {quote_name(self.table)} {drop} {name}")
+        remaining = _release(spark, self.table, keys, remaining, cascade=self.cascade)
         store_keys(spark, self.table, remaining)
         return None
+
+
+def _release(
+    spark: SparkSession, table: list[str], keys: Sequence[Key], remaining: list[Key], *, cascade: bool
+) -> list[Key]:
+    """Return the remaining keys; with a primary key, drop those that reference it, or raise SqlError."""
+    if not any(key.type == "PRIMARY KEY" and key not in remaining for key in keys):
+        return remaining
+    context = current_context(spark)
+    own = context.qualify(table)
+    release_primary_key(context, own, cascade=cascade)
+    return [key for key in remaining if tuple(key.parent or ()) != own]
 
 
 def store_keys(spark: SparkSession, table: list[str], keys: Sequence[Key]) -> None:
@@ -371,10 +388,9 @@ def _alter_key(cursor: TokenCursor) -> AddKey | DropKey:
     if_exists = cursor.words("IF", "EXISTS")
     columns = _columns(cursor)
     if_exists = cursor.words("IF", "EXISTS") or if_exists
-    cursor.words("RESTRICT")
-    cursor.words("CASCADE")
+    cascade = not cursor.words("RESTRICT") and cursor.words("CASCADE")
     cursor.end()
-    return DropKey(table, kind, columns, if_exists)
+    return DropKey(table, kind, columns, if_exists, cascade)
 
 
 def _drop_constraint(cursor: TokenCursor) -> DropConstraint:
@@ -384,10 +400,9 @@ def _drop_constraint(cursor: TokenCursor) -> DropConstraint:
     cursor.need("DROP", "CONSTRAINT")
     if_exists = cursor.words("IF", "EXISTS")
     name = cursor.part()
-    cursor.words("RESTRICT")
-    cursor.words("CASCADE")
+    cascade = not cursor.words("RESTRICT") and cursor.words("CASCADE")
     cursor.end()
-    return DropConstraint(table, name, if_exists)
+    return DropConstraint(table, name, if_exists, cascade)
 
 
 CONSTRUCTS = in_area(

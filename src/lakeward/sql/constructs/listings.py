@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.quoting import quote_name
 from lakeward.spark_internals import scala_list, session_state
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, Refusal, Rows, in_area
 from lakeward.sql.constructs.catalogs import like_pattern, schema_and_pattern
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
@@ -100,8 +101,43 @@ def _show_table_extended(cursor: TokenCursor) -> RenameFirstColumn:
     return RenameFirstColumn("database", cursor.text(0))
 
 
+def _show_columns(cursor: TokenCursor) -> Edits | Refusal:
+    """Rewrite SHOW COLUMNS IN t IN catalog.schema: Spark takes the second name as a schema's alone."""
+    cursor.need("SHOW", "COLUMNS")
+    cursor.one_of("IN", "FROM")
+    first = cursor.next
+    table = cursor.name(3)
+    clause = cursor.at
+    cursor.one_of("IN", "FROM")
+    schema = cursor.name(2)
+    cursor.end()
+    if len(schema) != 2:
+        raise Unmatched
+    own = table[:-1]
+    if [part.lower() for part in own] != [part.lower() for part in schema[len(schema) - len(own) :]]:
+        names = {"namespaceA": quote_name(schema), "namespaceB": quote_name(own)}
+        message = "SHOW COLUMNS with conflicting namespaces: {namespaceA} != {namespaceB}.".format(**names)
+        return Refusal("SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE", message, "42K05", names)
+    tokens = cursor.read(clause)
+    assert first is not None
+    last = tokens[0].start
+    return Edits(
+        (
+            Edit(first.start, last, f"{quote_name([*schema, table[-1]])} "),
+            *(Edit(token.start, token.end, " " * len(token.text)) for token in tokens),
+        )
+    )
+
+
 CONSTRUCTS = in_area(
     "Catalogs and schemas",
+    Construct(
+        name="SHOW COLUMNS IN t IN catalog.schema",
+        verdict="rewritten",
+        example="SHOW COLUMNS IN t IN main.default",
+        statement=_show_columns,
+        trigger=BEGINNING + r"show\s+columns\b",
+    ),
     Construct(
         name="SHOW SCHEMAS",
         example="SHOW SCHEMAS IN main",

@@ -1,0 +1,44 @@
+"""Foreign keys that reference a primary key, which is dropped with them or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lakeward.errors import SqlError
+from lakeward.sql.session_context import SessionContext
+
+_SUFFIX = ".table.about.json"
+
+
+def release_primary_key(context: SessionContext, table: Sequence[str], *, cascade: bool) -> None:
+    """Drop the foreign keys that reference `table`, a full name; without `cascade` raise SqlError for one.
+
+    Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-alter-table-drop-constraint
+    """
+    wanted = [part.lower() for part in table]
+    for child, keys in _tables_with_keys(context):
+        remaining = [key for key in keys if [part.lower() for part in key["parent"] or ()] != wanted]
+        referencing = [key for key in keys if key not in remaining]
+        if not referencing:
+            continue
+        if not cascade:
+            raise SqlError(
+                "INVALID_STATE",
+                f"The primary key of {'.'.join(table)} is referenced by the foreign key "
+                f"{referencing[0]['name']} of {'.'.join(child)}.",
+                sql_state="55000",
+                next_step="Drop the foreign key first, or add CASCADE, which drops it, too.",
+            )
+        context.update_metadata("TABLE", child, keys=remaining)
+
+
+def _tables_with_keys(context: SessionContext) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
+    for catalog in context.catalogs():
+        for schema in context.schemas(catalog):
+            folder = context.metadata_file("TABLE", (catalog, schema, "t")).parent
+            for file in sorted(folder.glob(f"*{_SUFFIX}")):
+                name = [catalog, schema, file.name.removesuffix(_SUFFIX)]
+                keys = context.metadata("TABLE", name).get("keys", [])
+                if keys:
+                    yield name, keys
