@@ -306,6 +306,22 @@ def frame_from_java(dataset: JavaObject, spark: SparkSession) -> DataFrame:
     return DataFrame(dataset, spark)
 
 
+def plan_below_filter(filtered: DataFrame) -> JavaObject | None:
+    """Return the input of the filter that `where` made, with the columns that Spark added to it for its
+    condition; None if it added none."""
+    plan = analyzed_plan(filtered)
+    if str(plan.nodeName()) != "Project":
+        return None
+    filter_plan = plan.child()
+    return filter_plan.child() if str(filter_plan.nodeName()) == "Filter" else None
+
+
+def frame_from_plan(spark: SparkSession, plan: JavaObject) -> DataFrame:
+    """Return a DataFrame of a plan of the JVM."""
+    jvm: Any = jvm_view(spark)
+    return frame_from_java(jvm.org.apache.spark.sql.classic.Dataset.ofRows(java_session(spark), plan), spark)
+
+
 def logical_plan(frame: DataFrame) -> JavaObject:
     """Return the plan as written."""
     return java_frame(frame).logicalPlan()

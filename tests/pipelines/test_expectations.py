@@ -284,3 +284,38 @@ def test_the_quarantine_pattern_with_its_inverse_rule(lab: Lab) -> None:
     update = lab.done()
     assert (lab.rows("valid"), lab.rows("invalid")) == ([(1,)], [(-1,)])
     assert [each.dropped for each in update.datasets] == [2, 2]
+
+
+RENAMED = """
+import dlt
+from pyspark.sql import functions as F
+@dlt.table
+@dlt.expect("renamed", "id IS NOT NULL")
+@dlt.expect_or_drop("left_out", "x > 0")
+@dlt.expect_or_fail("kept", F.col("name") < "d")
+def t(): return spark.READ.table("SRC.raw").withColumnRenamed("id", "key").select("key", "name")
+@dlt.view
+@dlt.expect_or_drop("left_out", "x > 1")
+def v(): return spark.READ.table("SRC.raw").select("id")
+@dlt.table
+def of_view(): return spark.READ.table("v")
+"""
+
+
+@pytest.mark.parametrize("read", sampled(READS, "readStream"))
+def test_a_constraint_names_columns_that_the_last_projection_leaves_out(lab: Lab, read: str) -> None:
+    """As a filter does in Spark; the dataset has no more columns for it."""
+    lab.seed("raw", "SELECT * FROM VALUES (1, 'a', 1), (NULL, 'b', 2), (3, 'c', -1) AS v(id, name, x)")
+    lab.file("a.py", RENAMED.replace("READ", read))
+    update = lab.done()
+    assert lab.rows("t") == sorted([(1, "a"), (None, "b")], key=repr) and lab.rows("of_view") == [(None,)]
+    done = result(update, "t")
+    assert [(rule.name, rule.passed, rule.failed) for rule in done.expectations] == [
+        ("renamed", 2, 1),
+        ("left_out", 2, 1),
+        ("kept", 3, 0),
+    ]
+    lab.seed("raw", "SELECT * FROM VALUES (10, 'd', 1) AS v(id, name, x)")
+    error = str(result(lab.run(), "t").error)
+    assert """'kept'. Output record: '{"key":10,"name":"d"}'""" in error
+    assert lab.rows("t") == sorted([(1, "a"), (None, "b")], key=repr)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import ExpectationViolation, PipelineError
 from lakeward.pipelines.graph.elements import Expectation
 from lakeward.pipelines.graph.error_location import error_chain, error_message
-from lakeward.spark_internals import analyzed_plan
+from lakeward.quoting import quote_identifier
+from lakeward.spark_internals import analyzed_plan, frame_from_plan, plan_below_filter
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -93,6 +94,13 @@ def _metric_columns(expectations: Sequence[Expectation]) -> list[Column]:
     return [F.count(F.lit(1)).alias("rows"), dropped, *failed]
 
 
+def _all_of(conditions: Sequence[Column]) -> Column:
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = whole & condition
+    return whole
+
+
 def _any_of(conditions: Sequence[Column]) -> Column:
     whole = conditions[0]
     for condition in conditions[1:]:
@@ -106,7 +114,53 @@ def apply_expectations(
     """Count expectations on `df` under `metric`, filter by drop expectations, raise by fail expectations."""
     if not expectations:
         return df
-    return enforce_expectations(df.observe(metric, *_metric_columns(expectations)), expectations, flow=flow)
+    return _with_columns_below(
+        df,
+        expectations,
+        lambda rows: enforce_expectations(
+            rows.observe(metric, *_metric_columns(expectations)),
+            expectations,
+            flow=flow,
+            width=len(df.columns),
+        ),
+    )
+
+
+def _with_columns_below(
+    df: DataFrame, expectations: Sequence[Expectation], function: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
+    """Call `function` on `df`; with the columns that constraints name and the last projection of `df` leaves
+    out, if they cannot be evaluated otherwise.
+
+    A constraint is a filter on Databricks, and Spark lets a filter name the columns below a projection: after
+    `withColumnRenamed("id", "key")` a constraint may name `id`.
+    """
+    from pyspark.errors import AnalysisException
+
+    try:
+        return function(df)
+    except AnalysisException:
+        below = _frame_with_columns_below(df, expectations)
+        if below is None:
+            raise
+        rows, added = below
+        return function(rows).drop(*added)
+
+
+def _frame_with_columns_below(
+    df: DataFrame, expectations: Sequence[Expectation]
+) -> tuple[DataFrame, list[str]] | None:
+    """Return `df` with the columns that Spark adds below a filter by all constraints, and their names."""
+    plan = plan_below_filter(df.where(_all_of([_condition(each) for each in expectations])))
+    if plan is None:
+        return None
+    rows = frame_from_plan(df.sparkSession, plan)
+    count = len(df.columns)
+    added = rows.columns[count:]
+    known = {name.lower() for name in df.columns}
+    if rows.columns[:count] != df.columns or not added or any(name.lower() in known for name in added):
+        return None
+    return rows, added
 
 
 def kept_rows(df: DataFrame, expectations: Sequence[Expectation]) -> DataFrame:
@@ -154,8 +208,13 @@ def split_dropped_keys(
     return kept_rows(named, drops).toDF(*keys.columns), dropped.toDF(*keys.columns)
 
 
-def enforce_expectations(df: DataFrame, expectations: Sequence[Expectation], *, flow: str) -> DataFrame:
-    """Filter by drop expectations and raise by fail expectations, without counts."""
+def enforce_expectations(
+    df: DataFrame, expectations: Sequence[Expectation], *, flow: str, width: int | None = None
+) -> DataFrame:
+    """Filter by drop expectations and raise by fail expectations, without counts.
+
+    A violation shows the first `width` columns of the record, by default all.
+    """
     from pyspark.sql import functions as F
 
     drops = [~_is_satisfied(expectation) for expectation in expectations if expectation.action == "drop"]
@@ -163,18 +222,23 @@ def enforce_expectations(df: DataFrame, expectations: Sequence[Expectation], *, 
     kept = ~_any_of(drops) if drops else F.lit(True)
     if fails:
         broken = _any_of([~_is_satisfied(expectation) for expectation in fails])
-        kept = F.when(broken, F.raise_error(_violation_report(fails, flow))).otherwise(kept)
+        shown = (
+            ["*"]
+            if width in (None, len(df.columns))
+            else [quote_identifier(name) for name in df.columns[:width]]
+        )
+        kept = F.when(broken, F.raise_error(_violation_report(fails, flow, shown))).otherwise(kept)
     return df.where(kept) if drops or fails else df
 
 
-def _violation_report(fails: Sequence[Expectation], flow: str) -> Column:
+def _violation_report(fails: Sequence[Expectation], flow: str, shown: Sequence[str]) -> Column:
     from pyspark.sql import functions as F
 
     names = F.array_compact(
         F.array(*[F.when(~_is_satisfied(expectation), F.lit(expectation.name)) for expectation in fails])
     )
     head = F.to_json(F.struct(F.lit(flow).alias("flow"), names.alias("expectations")))
-    record = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+    record = F.to_json(F.struct(*shown), {"ignoreNullFields": "false"})
     return F.concat(F.lit(_MARK), head, F.lit("\n"), record, F.lit(_MARK))
 
 
@@ -217,7 +281,8 @@ def invalid_expectations(
 
 def count_expectations(df: DataFrame, expectations: Sequence[Expectation]) -> ExpectationCounts:
     """Count expectations with a separate query, where no metric can be trusted."""
-    row: Any = df.agg(*_metric_columns(expectations)).collect()[0]
+    counts = _with_columns_below(df, expectations, lambda rows: rows.agg(*_metric_columns(expectations)))
+    row: Any = counts.collect()[0]
     return ExpectationCounts.of(list(row))
 
 
