@@ -150,6 +150,51 @@ def test_an_error_in_sql_is_reported_with_near_misses_and_code_1(folder: Path, i
     assert "Project" not in ran.stderr
 
 
+UNBOUND = {
+    "value": "select :day",
+    "table": "select * from identifier(:day)",
+    "part of a table": "select * from identifier(concat_ws('.', 'main', :day, 't'))",
+    "target": "create table identifier('main.default.' || :day) (id int)",
+    "drop": "drop table if exists identifier(:day)",
+}
+
+
+@pytest.mark.parametrize("name", UNBOUND)
+def test_a_parameter_of_a_statement_without_a_value_is_named(folder: Path, inside: Inside, name: str) -> None:
+    ran = inside.at(folder)("sql", "-e", UNBOUND[name])
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("error: [UNBOUND_SQL_PARAMETER] The statement reads :day.")
+    assert "--param day=…" in ran.stderr
+
+
+def test_parameters_of_statements_have_the_values_of_the_command(folder: Path, inside: Inside) -> None:
+    (folder / "q.sql").write_text(
+        "create or replace table identifier(:name || '_copy') as select 1 as id;\n"
+        "insert into identifier(:name || '_copy') values (2);\n"
+        "select count(*) as n, :name as name from identifier(concat(:name, '_copy')) where id > :least"
+    )
+    ran = inside.at(folder)(
+        *("sql", "--format", "csv", "-f", "q.sql", "--param", "name=orders", "--param", "least=1")
+    )
+    assert ran.stdout.splitlines()[-2:] == ["n,name", "1,orders"], ran.stderr
+
+
+@pytest.mark.parametrize("command", [("sql", "-e", "select 1 as one"), ("notebook", "cells.sql")])
+def test_a_bundle_that_cannot_be_read_does_not_stop_sql_and_notebooks(
+    folder: Path, inside: Inside, command: tuple[str, ...]
+) -> None:
+    (folder / "databricks.yml").write_text("bundle: {name: [}")
+    (folder / "cells.sql").write_text("-- Databricks notebook source\nSELECT 1 AS one\n")
+    try:
+        ran = inside.at(folder)(*command)
+        refused = inside(*command, "-t", "dev")
+    finally:
+        (folder / "databricks.yml").unlink()
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.startswith("warning: [") and "the lakehouse is `local`" in ran.stderr
+    assert refused.returncode == 2 and refused.stderr.startswith("error: [")
+
+
 def test_parameters_of_databricks_sql_have_their_effect(folder: Path, inside: Inside) -> None:
     statements = "set ansi_mode = false; select cast('x' as int) is null as n"
     ran = inside.at(folder)("sql", "--format", "csv", "-e", statements)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from lakeward.cli import failures
-from lakeward.errors import UsageError
+from lakeward.errors import BundleError, UsageError
 from lakeward.private_folders import private_folder
 from lakeward.suggestions import close_matches
 
@@ -63,11 +65,16 @@ def no_bundle(request: str, otherwise: str) -> UsageError:
 
 
 def find_context(
-    target: str | None = None, variables: Mapping[str, str] | None = None, *, key: str | None = None
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    *,
+    key: str | None = None,
+    needs_bundle: bool = True,
 ) -> CommandContext:
     """Return the context of a command in this folder: target `local` and `main.default` outside a bundle.
 
-    The runtime is that of the bundle's job or pipeline `key`, else the bundle's.
+    The runtime is that of the bundle's job or pipeline `key`, else the bundle's. A command that does not need
+    a bundle runs without one that cannot be read, with a warning, unless `target` or `variables` are given.
 
     Raises `BundleError` for a bundle that cannot be read or a target that it has not, `UsageError` for a
     target outside any bundle.
@@ -76,7 +83,18 @@ def find_context(
     from lakeward.session import Settings
 
     root = find_root(Path.cwd())
-    if root is None:
+    bundle = None
+    if root is not None:
+        try:
+            bundle = load(root, target, variables or {})
+        except BundleError as error:
+            if needs_bundle or target or variables:
+                raise
+            click.echo(
+                f"warning: {error}\n  → The bundle is left out: the lakehouse is `local`, as without one.",
+                err=True,
+            )
+    if root is None or bundle is None:
         if target not in (None, "local"):
             raise no_bundle(
                 f"the target `{target}` was requested", "leave -t out: the target is `local` then"
@@ -85,7 +103,6 @@ def find_context(
             raise no_bundle("--var was given", "leave it out")
         context = CommandContext(None, Settings.here(Path.cwd()))
     else:
-        bundle = load(root, target, variables or {})
         settings = Settings.here(root, target=bundle.target, profile=runtime(bundle, key))
         context = CommandContext(bundle, settings)
     failures.state_folder.set(context.settings.state)

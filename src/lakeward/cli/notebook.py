@@ -62,7 +62,7 @@ def notebook(
     from lakeward.cli.execution import show_hint
     from lakeward.cli.output_streams import redirect_output
 
-    context = find_context(target, variables)
+    context = find_context(target, variables, needs_bundle=False)
     settings = context.settings
     root = context.bundle.root if context.bundle else settings.root
     from lakeward.cli.workspace_on_demand import workspace_on_demand

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from lakeward.cli.options import (
     bundle_options,
     cold_option,
     entered_environment_options,
+    mapping_option,
     mount_option,
     runtime_option,
     verbose_option,
@@ -45,6 +47,7 @@ _EXIT_COMMANDS = ("exit", "quit", "exit;", "quit;")
 @entered_environment_options
 @click.option("-e", "texts", metavar="SQL", multiple=True, help="Statements to run, separated by semicolons.")
 @click.option("-f", "file", metavar="FILE", type=GivenPath(), help="File with the statements.")
+@mapping_option("--param", "parameters", help="Value of a parameter, `:K` in the statements.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @cold_option
 @verbose_option
@@ -54,6 +57,7 @@ def sql(
     variables: dict[str, str],
     texts: tuple[str, ...],
     file: Path | None,
+    parameters: dict[str, str],
     form: str,
 ) -> int:
     """Query the tables of a target; a prompt when neither -e nor -f is given.
@@ -66,12 +70,12 @@ def sql(
 
     refuse_arguments(ctx)
     text = statement_text(texts, file)
-    context = find_context(target, variables)
+    context = find_context(target, variables, needs_bundle=False)
     catalog, schema = context.default_schema
     settings = context.settings.with_(catalog=catalog)
     if text is None:
-        return run_prompt(settings, form, schema)
-    return run_all(split(text), settings, form, schema)
+        return run_prompt(settings, form, schema, parameters)
+    return run_all(split(text), settings, form, schema, parameters)
 
 
 def refuse_arguments(ctx: click.Context) -> None:
@@ -100,7 +104,9 @@ def statement_text(texts: tuple[str, ...], file: Path | None) -> str | None:
     return None if sys.stdin.isatty() else sys.stdin.read()
 
 
-def run_all(statements: list[str], settings: Settings, form: str, schema: str) -> int:
+def run_all(
+    statements: list[str], settings: Settings, form: str, schema: str, parameters: Mapping[str, str]
+) -> int:
     """Run the statements in order, beginning in `schema`, and stop at the first that fails; the exit code."""
     from lakeward.cli.output_streams import redirect_output
 
@@ -113,21 +119,30 @@ def run_all(statements: list[str], settings: Settings, form: str, schema: str) -
             spark = warehouse_session(settings, schema)
         for statement in statements:
             try:
-                run_one(spark, statement, form, streams)
+                run_one(spark, statement, form, streams, parameters)
             except Exception as error:  # noqa: BLE001  # print_error raises what is not the statement's
-                print_error(error, spark, settings, streams)
+                print_error(error, statement, spark, settings, streams)
                 return 1
     return 0
 
 
-def print_error(error: Exception, spark: SparkSession, settings: Settings, streams: Streams) -> None:
+def print_error(
+    error: Exception, statement: str, spark: SparkSession, settings: Settings, streams: Streams
+) -> None:
     """Print on stderr what a statement of the user failed with; any other error is raised again."""
     from lakeward.cli import spark_errors
     from lakeward.cli.execution import show_hint
+    from lakeward.sql import unbound_parameters
 
     message = spark_errors.error_message(error, spark)
     if message is None:
         raise error
+    if names := unbound_parameters(statement, message):
+        message = f"[UNBOUND_SQL_PARAMETER] The statement reads {', '.join(f':{name}' for name in names)}."
+        streams.to_stderr(
+            f"error: {message}\n  → Give values with {' '.join(f'--param {n}=…' for n in names)}.\n"
+        )
+        return
     streams.to_stderr(f"error: {message}\n")
     show_hint(message, settings, streams)
 
@@ -155,12 +170,14 @@ def startup_spinner(streams: Streams) -> AbstractContextManager[object]:
     return Console(file=streams.err).status("starting Spark …")
 
 
-def run_one(spark: SparkSession, statement: str, form: str, streams: Streams) -> None:
+def run_one(
+    spark: SparkSession, statement: str, form: str, streams: Streams, parameters: Mapping[str, str]
+) -> None:
     """Run one statement and print what it returns; an error of Spark's passes through."""
     from lakeward.cli import results
 
     began = time.monotonic()
-    frame = spark.sql(statement)
+    frame = spark.sql(statement, args=dict(parameters)) if parameters else spark.sql(statement)
     if form == "table":
         width = os.get_terminal_size(streams.out.fileno()).columns if streams.out.isatty() else None
         results.as_table(frame, streams.out, width=width, clock=time.monotonic, began=began)
@@ -169,7 +186,7 @@ def run_one(spark: SparkSession, statement: str, form: str, streams: Streams) ->
     streams.out.flush()
 
 
-def run_prompt(settings: Settings, form: str, schema: str) -> int:
+def run_prompt(settings: Settings, form: str, schema: str, parameters: Mapping[str, str]) -> int:
     """Read statements and print their results until `exit` or Ctrl-D; the exit code.
 
     Ctrl-C leaves the statement that is being typed, or stops the one that runs.
@@ -194,12 +211,12 @@ def run_prompt(settings: Settings, form: str, schema: str) -> int:
         for statement in split(text):
             with redirect_output() as streams:
                 try:
-                    run_one(spark, statement, form, streams)
+                    run_one(spark, statement, form, streams, parameters)
                 except KeyboardInterrupt:
                     streams.to_stderr("canceled\n")
                     break
                 except Exception as error:  # noqa: BLE001  # print_error raises what is not the statement's
-                    print_error(error, spark, settings, streams)
+                    print_error(error, statement, spark, settings, streams)
                     break
 
 

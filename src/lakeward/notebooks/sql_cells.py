@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.dbutils import Environment
 from lakeward.errors import NotebookError
 from lakeward.quoting import quote_string, use_statement
-from lakeward.sql import TokenCursor, Unmatched, fill_parameters, parameter_markers, spans, tokenize
+from lakeward.sql import TokenCursor, Unmatched, fill_parameters, spans, tokenize, unbound_parameters
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,13 +24,6 @@ _BARE = re.compile(r"\$([A-Za-z_]\w*)")
 _ARGUMENT = re.compile(r"""getArgument\(\s*(['"])(\w+)\1\s*\)""", re.IGNORECASE)
 
 _KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
-
-# In the clause IDENTIFIER, Spark takes a parameter without a value for an expression or for a syntax error.
-_UNBOUND = re.compile(
-    r"UNBOUND_SQL_PARAMETER|NOT_A_CONSTANT_STRING.*namedparameter\(\)"
-    r"|PARSE_SYNTAX_ERROR.*near '(?:IDENTIFIER|[:(])'",
-    re.DOTALL,
-)
 
 _CONTAINERS = frozenset(("CATALOG", "SCHEMA", "DATABASE"))
 
@@ -146,9 +139,8 @@ class SqlCells:
         try:
             return self.spark.sql(statement)
         except PySparkException as error:
-            found = parameter_markers(tokenize(statement) or ())
-            names = list(dict.fromkeys(marker.name for marker in found if marker.name))
-            if not names or not _UNBOUND.search(str(error)):
+            names = unbound_parameters(statement, str(error))
+            if not names:
                 raise
             listed = ", ".join(f":{name}" for name in names)
             values = " ".join(f"--param {name}=…" for name in names)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lakeward.sql.construct import Edit, apply_edits
 from lakeward.sql.token_cursor import Token, tokenize
+
+# In the clause IDENTIFIER, Spark takes a parameter without a value for an expression or for a syntax error.
+_UNBOUND = re.compile(
+    r"UNBOUND_SQL_PARAMETER|NOT_A_CONSTANT_STRING.*namedparameter\(\)"
+    r"|PARSE_SYNTAX_ERROR.*near '(?:IDENTIFIER|[:(])'",
+    re.DOTALL,
+)
 
 
 class Marker(NamedTuple):
@@ -35,6 +43,21 @@ def _follows_expression(tokens: Sequence[Token], at: int) -> bool:
         return False
     before = tokens[at - 1]
     return before.is_name or before.is_quoted or before.text[-1].isalnum() or before.text in (")", "]")
+
+
+def unbound_parameters(statement: str, message: str) -> list[str]:
+    """Return the named parameters of a statement if `message` is Spark's error about one without a value.
+
+    >>> unbound_parameters("SELECT :a, :b", "[UNBOUND_SQL_PARAMETER] Found the unbound parameter: a.")
+    ['a', 'b']
+    >>> unbound_parameters("SELECT :a", "[DIVIDE_BY_ZERO] Division by zero.")
+    []
+    """
+    if not _UNBOUND.search(message):
+        return []
+    return list(
+        dict.fromkeys(marker.name for marker in parameter_markers(tokenize(statement) or ()) if marker.name)
+    )
 
 
 def fill_parameters(text: str, values: Mapping[str, str] | Sequence[str]) -> str:

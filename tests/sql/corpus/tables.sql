@@ -190,6 +190,24 @@ CREATE OR REPLACE TABLE sc SHALLOW CLONE r VERSION AS OF 0
 --> ok
 SELECT count(*) AS n FROM sc
 --> [4]
+CREATE TABLE uniform (id INT) TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true', 'delta.universalFormat.enabledFormats' = 'iceberg')
+--> ok
+INSERT INTO uniform VALUES (1), (2)
+--> ok
+UPDATE uniform SET id = 3 WHERE id = 2
+--> ok
+SELECT * FROM uniform ORDER BY id
+--> [1], [3]
+SHOW TBLPROPERTIES uniform ('delta.universalFormat.enabledFormats')
+--> ["delta.universalFormat.enabledFormats", "iceberg"]
+CREATE TABLE uniform_later AS SELECT 1 AS id
+--> ok
+ALTER TABLE uniform_later SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableIcebergCompatV2' = 'true', 'delta.universalFormat.enabledFormats' = 'iceberg')
+--> ok
+INSERT INTO uniform_later VALUES (2)
+--> ok
+REORG TABLE uniform_later APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))
+--> ok
 CREATE TABLE managed (id INT) TBLPROPERTIES ('delta.feature.catalogManaged' = 'supported', 'delta.feature.catalogOwned-preview' = 'supported')
 --> ok
 INSERT INTO managed VALUES (1)

@@ -143,6 +143,7 @@ SOURCES = (
     "GatewaySockets",
     "Daemon",
     "RocksDBStateStoreProvider",
+    "IcebergConverter",
 )
 FUNCTION_TABLE = Path(__file__).with_name("geospatial_functions.txt")
 """The table of functions of geometries, which the jar contains."""

@@ -282,6 +282,11 @@ CONSTRUCTS = in_area(
         "Table features of Databricks",
         "CREATE TABLE t (id INT) TBLPROPERTIES ('delta.feature.catalogManaged'='supported')",
     ),
+    supported(
+        "UniForm",
+        "CREATE TABLE t (id INT) TBLPROPERTIES ('delta.universalFormat.enabledFormats'='iceberg')",
+        "the property is stored; no Iceberg metadata is written",
+    ),
     supported("CHECK constraints", "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)"),
     supported(
         "MERGE WITH SCHEMA EVOLUTION",
