@@ -72,3 +72,35 @@ def test_a_colon_is_refused(spark: SparkSession, schema: str) -> None:
     """Hadoop's file systems have no such file; Unity Catalog takes the name."""
     with pytest.raises(AnalysisException, match="INVALID_SCHEMA_OR_RELATION_NAME"):
         spark.sql(f"CREATE TABLE {schema}.`a:b` (id INT)")
+
+
+_EXPLAINED = (
+    "SELECT *, {s}.f(1) FROM {s}.v",
+    "INSERT INTO {s}.t SELECT 2",
+    "UPDATE {s}.t SET a = 3",
+    "MERGE INTO {s}.t USING {s}.v ON t.a = v.a WHEN MATCHED THEN DELETE",
+    "CREATE TABLE {s}.u AS SELECT * FROM {s}.t",
+)
+
+
+def _plans(spark: SparkSession, mode: str, statement: str) -> str:
+    return str(spark.sql(f"EXPLAIN {mode} {statement}").collect()[0][0])
+
+
+@pytest.mark.parametrize("mode", ["", "EXTENDED", "CODEGEN", "COST", "FORMATTED"])
+def test_plans_name_tables_and_functions_as_users_do(
+    spark: SparkSession, schema: str, mode: str, capsys: pytest.CaptureFixture[str], generated_code: None
+) -> None:
+    spark.sql(f"CREATE TABLE {schema}.t AS SELECT 1 AS a")
+    spark.sql(f"CREATE VIEW {schema}.v AS SELECT * FROM {schema}.t")
+    spark.sql(f"CREATE FUNCTION {schema}.f(a INT) RETURNS INT RETURN a + (SELECT MAX(t.a) FROM {schema}.t)")
+    plans = [_plans(spark, mode, statement.format(s=schema)) for statement in _EXPLAINED]
+    spark.sql(_EXPLAINED[0].format(s=schema)).explain(mode.lower() or "simple")
+    plans.append(capsys.readouterr().out)
+    database = schema.replace(".", "__")
+    assert [
+        plan for plan in plans if f"spark_catalog.{database}" in plan or f"Database: {database}" in plan
+    ] == []
+    if mode != "CODEGEN":
+        assert f"parquet {schema}.t" in plans[0]
+        assert f"parquet {schema}.t" in plans[-1]

@@ -40,6 +40,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new ChangeFeeds());
         all.injectHintResolutionRule(new PlannedDescriptions());
+        all.injectHintResolutionRule(new ShownNames());
         all.injectHintResolutionRule(new GlobalTemporary());
         all.injectHintResolutionRule(new SqlRefusals());
         all.injectHintResolutionRule(new PlatformFeatures.Options());

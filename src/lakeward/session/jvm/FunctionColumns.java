@@ -1,6 +1,5 @@
 package lakeward;
 
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -18,8 +17,6 @@ import scala.runtime.AbstractPartialFunction;
  */
 public class FunctionColumns extends SessionRule {
 
-    private static final Pattern JOINED = Pattern.compile("\\bspark_catalog\\.([a-z0-9_]+__[a-z0-9_]+)\\.");
-
     /** As Spark shows JsonSchemas: with the aggregate of its argument. */
     private static final Pattern SCHEMA = Pattern.compile("static_invoke\\(lakeward\\.JsonSchemas\\.of\\(collect_list\\((.*), 0, 0, true\\)");
 
@@ -32,7 +29,7 @@ public class FunctionColumns extends SessionRule {
         public boolean isDefinedAt(Object e) {
             if (!(e instanceof Alias || e instanceof AttributeReference)) return false;
             String name = ((NamedExpression) e).name();
-            return (name.contains("__") && JOINED.matcher(name).find()) || SCHEMA.matcher(name).find();
+            return !ShownNames.shown(name).equals(name) || SCHEMA.matcher(name).find();
         }
 
         public Object applyOrElse(Object e, Function1 otherwise) {
@@ -44,13 +41,6 @@ public class FunctionColumns extends SessionRule {
 
     private static String usersName(String column) {
         if (SCHEMA.matcher(column).find()) return SCHEMA.matcher(column).replaceFirst(JsonSchemas.NAME + "($1").replaceFirst("\\)\\)$", ")");
-        Matcher match = JOINED.matcher(column);
-        StringBuffer name = new StringBuffer();
-        while (match.find()) {
-            String joined = match.group(1);
-            String users = IdentifierCodec.catalog(joined) + "." + IdentifierCodec.schema(joined) + ".";
-            match.appendReplacement(name, Matcher.quoteReplacement(users));
-        }
-        return match.appendTail(name).toString();
+        return ShownNames.shown(column);
     }
 }

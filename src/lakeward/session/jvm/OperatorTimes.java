@@ -85,7 +85,7 @@ public class OperatorTimes {
         while (nodes.hasNext()) {
             SparkPlanGraphNode node = (SparkPlanGraphNode) nodes.next();
             Map figures = new HashMap();
-            String name = name(node);
+            String name = ShownNames.shown(name(node));
             times(figures, node, metrics);
             counts(figures, node, metrics);
             if (node instanceof SparkPlanGraphCluster) {

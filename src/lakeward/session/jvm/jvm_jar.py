@@ -114,6 +114,7 @@ SOURCES = (
     "CatalogNames",
     "ShortNames",
     "FunctionBodies",
+    "ShownNames",
     "FunctionColumns",
     "ScriptErrors",
     "GlobalTemporary",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from functools import partial, wraps
+from io import StringIO
 from typing import Any
 
 from lakeward.patching import Order, PatchSpec
@@ -69,6 +71,19 @@ def _on(before: Any) -> Any:
         return before(self, df, *exprs)
 
     return on
+
+
+def _explain(before: Any) -> Any:
+    """`explain` names tables as users do: catalog and schema, not the database that joins the two."""
+
+    @wraps(before)
+    def explain(self: Any, *args: Any, **kwargs: Any) -> None:
+        with redirect_stdout(StringIO()) as printed:
+            before(self, *args, **kwargs)
+        jvm: Any = jvm_view(self.sparkSession)
+        print(jvm.lakeward.ShownNames.shown(printed.getvalue()), end="")
+
+    return explain
 
 
 def _get_jvm_function(before: Any) -> Any:
@@ -144,6 +159,13 @@ PATCHES = (
         "session",
         "an execution of CREATE TABLE AS SELECT without metrics does not complete it",
         _on,
+    ),
+    PatchSpec(
+        "pyspark.sql.classic.dataframe:DataFrame",
+        "explain",
+        "session",
+        "plans have the names of tables, not those of Spark's session catalog",
+        _explain,
     ),
     PatchSpec(
         "pyspark.sql.functions.builtin",
