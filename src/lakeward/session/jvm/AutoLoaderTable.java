@@ -2,15 +2,12 @@ package lakeward;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
-import java.util.Map;
-import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
-import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
@@ -29,13 +26,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * batches and groups them into partitions. It marks the partitions whose files Spark's own readers of Parquet and Avro
  * read with the same result; {@link AutoLoaderScan} reads these in the JVM. All others go to Python workers.
  */
-public class AutoLoaderTable implements Table, SupportsRead {
+public class AutoLoaderTable extends DelegatingTable implements SupportsRead {
 
-    private final Table python;
     private final AutoLoaderScan.Layout layout;
 
     AutoLoaderTable(Table python, AutoLoaderScan.Layout layout) {
-        this.python = python;
+        super(python);
         this.layout = layout;
     }
 
@@ -49,28 +45,8 @@ public class AutoLoaderTable implements Table, SupportsRead {
         return Dataset.ofRows((SparkSession) stream.sparkSession(), changed);
     }
 
-    public String name() {
-        return python.name();
-    }
-
-    public StructType schema() {
-        return python.schema();
-    }
-
-    public Transform[] partitioning() {
-        return python.partitioning();
-    }
-
-    public Map properties() {
-        return python.properties();
-    }
-
-    public Set capabilities() {
-        return python.capabilities();
-    }
-
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-        final Scan scan = ((SupportsRead) python).newScanBuilder(options).build();
+        final Scan scan = ((SupportsRead) described).newScanBuilder(options).build();
         return new ScanBuilder() {
             public Scan build() {
                 return new Files(scan, layout);

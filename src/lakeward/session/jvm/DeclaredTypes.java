@@ -1,8 +1,6 @@
 package lakeward;
 
 import java.util.Arrays;
-import java.util.Map;
-import java.util.Set;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.ResolvedPersistentView;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
@@ -15,7 +13,6 @@ import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogV2Util;
 import org.apache.spark.sql.connector.catalog.Table;
-import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -65,33 +62,16 @@ public class DeclaredTypes extends SessionRule {
     }
 
     /** A table with its columns as they were declared. */
-    public static class Declared implements Table {
-        private final Table table;
+    public static class Declared extends DelegatingTable {
         private final StructType columns;
 
         Declared(Table table, StructType columns) {
-            this.table = table;
+            super(table);
             this.columns = columns;
-        }
-
-        public String name() {
-            return table.name();
         }
 
         public StructType schema() {
             return columns;
-        }
-
-        public Transform[] partitioning() {
-            return table.partitioning();
-        }
-
-        public Map properties() {
-            return table.properties();
-        }
-
-        public Set capabilities() {
-            return table.capabilities();
         }
     }
 }

@@ -19,7 +19,6 @@ import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.V1Table;
-import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.SupportsTruncate;
 import org.apache.spark.sql.connector.write.V1Write;
@@ -35,13 +34,12 @@ import scala.collection.immutable.Seq;
  * An existing table of another format than Delta's as a writer finds it. For a table of Spark's own kind, `saveAsTable`
  * and `insertInto` forget the catalog of the name, and write to a table of the session catalog or of the current one.
  */
-public class NonDeltaTarget implements SupportsWrite {
+public class NonDeltaTarget extends DelegatingTable implements SupportsWrite {
 
-    private final V1Table table;
     private final Seq name;
 
     private NonDeltaTarget(V1Table table, Seq name) {
-        this.table = table;
+        super(table);
         this.name = name;
     }
 
@@ -98,16 +96,8 @@ public class NonDeltaTarget implements SupportsWrite {
         }
     }
 
-    public String name() {
-        return table.name();
-    }
-
     public Column[] columns() {
-        return table.columns();
-    }
-
-    public Transform[] partitioning() {
-        return table.partitioning();
+        return described.columns();
     }
 
     public Set capabilities() {

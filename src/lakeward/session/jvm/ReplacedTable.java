@@ -1,23 +1,19 @@
 package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Map;
-import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
-import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
-import org.apache.spark.sql.types.StructType;
 
 /**
  * A table while it is replaced. The new definition has the keys that the statement declares, which follow the commit:
  * those of the table before are dropped with it. A replacement preserves history, privileges, row filter and masks.
  * Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-create-table-using (REPLACE)
  */
-public class ReplacedTable implements StagedTable, SupportsWrite {
+public class ReplacedTable extends DelegatingTable implements StagedTable, SupportsWrite {
 
     /** Spark's option for mode("overwrite").saveAsTable, which replaces the rows alone. */
     private static final String ROWS_ALONE = "__v1_save_as_table_overwrite";
@@ -28,6 +24,7 @@ public class ReplacedTable implements StagedTable, SupportsWrite {
     private boolean keepsSchema = false;
 
     ReplacedTable(StagedTable table, WarehouseLayout folder, Path about) {
+        super(table);
         this.table = table;
         this.folder = folder;
         this.about = about;
@@ -53,27 +50,7 @@ public class ReplacedTable implements StagedTable, SupportsWrite {
         return table.reportDriverMetrics();
     }
 
-    public String name() {
-        return table.name();
-    }
-
-    public StructType schema() {
-        return table.schema();
-    }
-
     public Column[] columns() {
         return table.columns();
-    }
-
-    public Transform[] partitioning() {
-        return table.partitioning();
-    }
-
-    public Map properties() {
-        return table.properties();
-    }
-
-    public Set capabilities() {
-        return table.capabilities();
     }
 }

@@ -39,6 +39,7 @@ SOURCES = (
     "NonDeltaTable",
     "NonDeltaColumns",
     "TableKeys",
+    "DelegatingTable",
     "ReplacedTable",
     "NonDeltaTarget",
     "ClusteringColumns",
