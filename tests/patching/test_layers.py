@@ -200,12 +200,16 @@ def test_an_entry_of_a_list_is_added_once_and_removed_alone() -> None:
     module = types.ModuleType("foreign.module")
     hooks = ["theirs"]
     module.__dict__["hooks"] = hooks
-    ours = object()
+    ours, patch = object(), Patch("foreign.module", "hooks", "test", "because")
     for _ in range(2):
-        patching.insert_entry(module, "hooks", ours, layer="test", reason="because")
+        patching.insert_entry(module, ours, patch)
     hooks.append("later")
     assert hooks == [ours, "theirs", "later"]
-    assert patching.installed_patches() == [Patch("foreign.module", "hooks", "test", "because")]
+    assert patching.installed_patches() == [patch]
+    last = object()
+    patching.insert_entry(module, last, patch, first=False)
+    assert hooks == [ours, "theirs", "later", last]
+    patching.remove_entry(last)
     patching.remove_entry(ours)
     assert module.hooks is hooks
     assert hooks == ["theirs", "later"]

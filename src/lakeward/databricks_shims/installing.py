@@ -130,7 +130,7 @@ def install(*, also: Mapping[str, _Fill] = MappingProxyType({})) -> None:
             return
         empty: Mapping[str, _Fill] = dict.fromkeys(PACKAGES, lambda _: None)
         finder = _Finder(SERVED, {**empty, **also}, _AFTER)
-        insert_entry(sys, "meta_path", finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)
+        insert_entry(sys, finder, PATCHES[0].patch)
         _finders.append(finder)
         read_newer()
         for name, change in _AFTER.items():

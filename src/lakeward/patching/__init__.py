@@ -18,7 +18,6 @@ from lakeward.patching.inventory import declared_specs, list_patches
 from lakeward.patching.layers import (
     Order,
     Patch,
-    append_entry,
     insert_entry,
     installed_patches,
     original,

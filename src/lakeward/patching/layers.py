@@ -176,14 +176,14 @@ def original(owner: object, attribute: str) -> Any:
         raise AttributeError(f"{owner_name(owner)} has no attribute {attribute!r} of its own")
 
 
-def insert_entry(owner: object, attribute: str, item: object, *, layer: str, reason: str) -> None:
-    """Put `item` first in the list `owner.attribute` (`sys.meta_path`, `sys.path_hooks`), once."""
-    _add_entry(owner, attribute, item, Patch(owner_name(owner), attribute, layer, reason), first=True)
-
-
-def append_entry(owner: object, attribute: str, item: object, *, layer: str, reason: str) -> None:
-    """Put `item` last in the list `owner.attribute`, once."""
-    _add_entry(owner, attribute, item, Patch(owner_name(owner), attribute, layer, reason), first=False)
+def insert_entry(owner: object, item: object, patch: Patch, *, first: bool = True) -> None:
+    """Put `item` first or last in the list of `owner` that `patch` names (`sys.meta_path`), once."""
+    with _lock:
+        if any(entry.item is item for entry in _entries):
+            return
+        entries: list[object] = getattr(owner, patch.attribute)
+        entries.insert(0 if first else len(entries), item)
+        _entries.append(_Entry(entries, item, patch))
 
 
 def remove_entry(item: object) -> None:
@@ -292,15 +292,6 @@ def _drop_empty(chain: _Chain) -> None:
         _chains[key] = chain.below
     else:
         _chains.pop(key, None)
-
-
-def _add_entry(owner: object, attribute: str, item: object, patch: Patch, *, first: bool) -> None:
-    with _lock:
-        if any(entry.item is item for entry in _entries):
-            return
-        entries: list[object] = getattr(owner, attribute)
-        entries.insert(0 if first else len(entries), item)
-        _entries.append(_Entry(entries, item, patch))
 
 
 def _inherited(owner: object, attribute: str) -> Any:

@@ -342,7 +342,7 @@ def serve_modules() -> Iterator[None]:
     finder = _DltFinder()
     other = None if _is_ours(sys.modules.get("dlt")) else sys.modules.pop("dlt", None)
     added = patching.install(_API_PATCHES)
-    insert_entry(sys, "meta_path", finder, layer=_DLT.layer, reason=_DLT.reason)
+    insert_entry(sys, finder, _DLT.patch)
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from lakeward.patching import PatchSpec, append_entry, remove_entry
+from lakeward.patching import PatchSpec, insert_entry, remove_entry
 
 ORIGIN = "lakeward"
 CONNECT_MODULES = ("databricks.connect", "databricks.connect.session")
@@ -55,7 +55,7 @@ PATCHES = (PatchSpec("sys", "meta_path", "databricks.connect", "databricks.conne
 
 def install() -> None:
     """Serve `databricks.connect` unless another package provides it."""
-    append_entry(sys, "meta_path", _finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)
+    insert_entry(sys, _finder, PATCHES[0].patch, first=False)
 
 
 def uninstall() -> None:

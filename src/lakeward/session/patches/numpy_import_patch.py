@@ -94,4 +94,4 @@ PATCHES = (
 
 def install_numpy_import_patch() -> None:
     """Load `pyspark.testing` lazily; no effect if this process has imported it already."""
-    insert_entry(sys, "meta_path", _finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)
+    insert_entry(sys, _finder, PATCHES[0].patch)

@@ -56,7 +56,7 @@ class _Redirection:
         self._undo.append(lambda: patching.remove(owner, attribute, _LAYER))
 
     def _insert(self, attribute: str, item: object) -> None:
-        patching.insert_entry(sys, attribute, item, layer=_LAYER, reason=_REASON)
+        patching.insert_entry(sys, item, patching.Patch("sys", attribute, _LAYER, _REASON))
         self._undo.append(lambda: patching.remove_entry(item))
 
     def _functions(self) -> None:
