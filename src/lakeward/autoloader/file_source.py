@@ -46,8 +46,6 @@ def define_stream(
     path: str | None,
     user_options: Mapping[str, str],
     user_schema: StructType | None,
-    names: FileNames,
-    handoff_dir: Path,
 ) -> tuple[ReadPlan, StructType]:
     """Return the read plan and the visible columns in order; raise CloudFilesError.
 
@@ -56,11 +54,10 @@ def define_stream(
         path: The path of `load`.
         user_options: The user's options.
         user_schema: The schema of `.schema(…)`.
-        names: File names of the lakehouse.
-        handoff_dir: Directory of the checkpoint handoff.
     """
     from lakeward.autoloader.schema.schema_resolution import resolve_schema
 
+    names = session_file_names()
     options = Options.of(
         {key: value for key, value in user_options.items() if key.lower() not in ("path", PLAN_OPTION)}
     )
@@ -82,7 +79,6 @@ def define_stream(
         resolved,
         rescued=rescued,
         user_schema=user_schema,
-        handoff_dir=handoff_dir,
     )
     return plan, output_columns(resolved, plan.rescued, user_schema)
 
@@ -96,7 +92,6 @@ def create_read_plan(
     *,
     rescued: str | None,
     user_schema: StructType | None,
-    handoff_dir: Path,
 ) -> ReadPlan:
     """Create the plan of a source with resolved columns.
 
@@ -108,12 +103,11 @@ def create_read_plan(
         resolved: The resolved columns.
         rescued: The rescued data column; ignored for formats without one.
         user_schema: The user's schema.
-        handoff_dir: Directory of the checkpoint handoff.
     """
     conf = spark.conf
     return ReadPlan(
         token=uuid.uuid4().hex,
-        handoff_dir=str(handoff_dir),
+        handoff_dir=str(handoff_directory()),
         source=source,
         source_key=names.key(Globber(source).root),
         paths=names.path_map.entries,
@@ -290,7 +284,6 @@ class FileSource:
             columns,
             rescued=rescued,
             user_schema=user_schema,
-            handoff_dir=handoff_directory(),
         )
         plan = replace(plan, skipped=None if skipped is None else str(skipped))
         listed = handoff_directory() / f"{plan.token}.files"

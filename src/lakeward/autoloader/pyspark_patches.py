@@ -17,7 +17,6 @@ from lakeward.autoloader.read_plan import (
     PLAN_OPTION,
     CheckpointOffer,
     ReadPlan,
-    handoff_directory,
     hide_metadata,
     offer_checkpoints,
     pending_offers,
@@ -123,7 +122,6 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     from pyspark.sql.types import StructType, _parse_datatype_string
 
     from lakeward.autoloader.data_sources import CloudFilesDataSource, register_data_source
-    from lakeward.autoloader.discovery.file_listing import session_file_names
     from lakeward.autoloader.error_translation import to_analysis_exception
     from lakeward.autoloader.file_source import define_stream
     from lakeward.autoloader.streams.scan_planning import plan_scans, read_with_scans
@@ -133,14 +131,7 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     schema: Any = _parse_datatype_string(seen.schema) if isinstance(seen.schema, str) else seen.schema
     path = path if path is not None else seen.options.get("path")
     try:
-        plan, columns = define_stream(
-            spark,
-            path=path,
-            user_options=seen.options,
-            user_schema=schema,
-            names=session_file_names(),
-            handoff_dir=handoff_directory(),
-        )
+        plan, columns = define_stream(spark, path=path, user_options=seen.options, user_schema=schema)
     except CloudFilesError as error:
         raise to_analysis_exception(error) from None
     own_metadata = METADATA in columns.names
