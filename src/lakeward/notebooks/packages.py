@@ -109,7 +109,7 @@ def install_packages(
     lines: list[str] = []
     unknown: list[str] = []
     for line in text.splitlines():
-        found = requirement_lines(line.strip(), names or {})
+        found = requirement_lines(line, names or {})
         if found is None:
             unknown.append(line.strip())
         else:
@@ -131,7 +131,7 @@ def missing_package_files(text: str, folder: Path) -> Iterator[str]:
     from lakeward.environments import read_lines
 
     for line in text.splitlines():
-        for wanted in requirement_lines(line.strip(), {}) or ():
+        for wanted in requirement_lines(line, {}) or ():
             path = wanted.rpartition(" ")[2]
             if _VARIABLE.search(line) or not (path.startswith(".") or is_platform_path(path)):
                 continue

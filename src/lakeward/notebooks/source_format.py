@@ -25,9 +25,9 @@ _SEPARATOR, _MAGIC, _TITLE = (
 Line = tuple[int, str]
 
 
-def has_separators(text: str, language: str) -> bool:
-    """Return whether a text has cell separators, with or without the first line of a notebook."""
-    return any(_SEPARATOR[language].match(line) for line in text.splitlines())
+def has_sql_separators(text: str) -> bool:
+    """Return whether a SQL text has cell separators, with or without the first line of a notebook."""
+    return any(_SEPARATOR["sql"].match(line) for line in text.splitlines())
 
 
 def parse_export(text: str, language: str) -> Notebook:

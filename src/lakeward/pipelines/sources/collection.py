@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.databricks_shims import display, displayHTML
 from lakeward.dbutils import NotebookExit, dbutils, environment, use_environment
 from lakeward.errors import ConfigurationError, PipelineError
-from lakeward.notebooks import Notebook, has_separators, parse, parse_export
+from lakeward.notebooks import Notebook, has_sql_separators, parse, parse_export
 from lakeward.pipelines.api.modules import API
 from lakeward.pipelines.api.registry import GraphRegistry, register_into
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
@@ -191,7 +191,7 @@ def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None) ->
 def _declare_sql(notebook: Notebook | None, content: bytes, source: Path, sql: SqlFile) -> None:
     if notebook is None:
         text = content.decode("utf-8-sig")
-        if not has_separators(text, "sql"):
+        if not has_sql_separators(text):
             sql.declare(text, str(source))
             return
         notebook = parse_export(text, "sql")
