@@ -234,7 +234,7 @@ def list_streams(call: ServerRequest) -> Any:
     """Return the streaming queries that a task has started, with figures of their newest micro-batches."""
     run_id = call.required("run_id")
     run = run_of(call, run_id)
-    found = read_queries(_stream_file(call, run, task_of(run, run_id, "Streaming queries of runs"))) or {}
+    found = read_queries(_stream_file(call, run, run_id)) or {}
     return {
         "active": not found.get("ended", True),
         "streams": [
@@ -248,7 +248,7 @@ def change_stream(call: ServerRequest) -> Any:
     """Stop or restart one query; the task does so within about a second."""
     run_id, action = call.required("run_id"), call.required("action")
     run = run_of(call, run_id, "CAN_MANAGE_RUN")
-    file = _stream_file(call, run, task_of(run, run_id, "Streaming queries of runs"))
+    file = _stream_file(call, run, run_id)
     if action not in ACTIONS:
         raise invalid_parameter(f"action is {action[:40]!r}; use {' or '.join(ACTIONS)}.")
     number = call.number("query", -1)
@@ -261,7 +261,8 @@ def change_stream(call: ServerRequest) -> Any:
     return {}
 
 
-def _stream_file(call: ServerRequest, run: Document, task: Document) -> Any:
+def _stream_file(call: ServerRequest, run: Document, run_id: str) -> Any:
+    task = task_of(run, run_id, "Streaming queries of runs")
     folder = call.environment.settings().state / "streams"
     return query_file(folder, str(run["run_id"]), str(task["task_key"]))
 

@@ -14,8 +14,6 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lakeward.workspace.state.settings_json import settings_from_json
-
 if TYPE_CHECKING:
     from lakeward.workspace.command_contexts.interpreter import Interpreter
 
@@ -30,10 +28,10 @@ def main(arguments: list[str]) -> int:
     from lakeward.notebooks import install_commands, install_packages, notebook_packages
     from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
     from lakeward.workspace.command_contexts.interpreter import Interpreter
-    from lakeward.workspace.runs.run_main import with_cluster
+    from lakeward.workspace.runs.run_main import settings_of
 
     use_daemon()
-    settings = with_cluster(settings_from_json(order["settings"]), order)
+    settings = settings_of(order)
     os.chdir(settings.root)
     # The JVM starts with the first command that needs Spark.
     serve_on_demand(settings)

@@ -89,12 +89,11 @@ def execute_run(
     from lakeward.dbutils import redact, watch_secrets
     from lakeward.errors import LakewardError
     from lakeward.session import use_daemon
-    from lakeward.workspace.state.settings_json import settings_from_json
 
     use_daemon()
     watch_secrets(lambda secret: emit({"secret": secret}))
     try:
-        settings = with_cluster(settings_from_json(order["settings"]), order)
+        settings = settings_of(order)
         if order["kind"] == "job":
             return run_job(order, settings, folder, emit, ahead)
         return update_pipeline(order, settings, folder, emit)
@@ -102,12 +101,17 @@ def execute_run(
         return {"state": "FAILED", "refused": redact(str(error))}
 
 
-def with_cluster(settings: Settings, order: Mapping[str, Any]) -> Settings:
-    """With the Spark settings and environment variables of the order's cluster, secrets filled in."""
+def settings_of(order: Mapping[str, Any]) -> Settings:
+    """Return the settings of an order with the Spark settings of its cluster, and set its variables.
+
+    Secrets are filled in.
+    """
     from lakeward.dbutils import open_stores, spark_conf_with_secrets, with_secrets
     from lakeward.errors import ConfigurationError
     from lakeward.workspace.environment_variables import find_problem
+    from lakeward.workspace.state.settings_json import settings_from_json
 
+    settings = settings_from_json(order["settings"])
     cluster = order.get("cluster") or {}
     store = open_stores(settings)
     variables = with_secrets(texts(cluster.get("spark_env_vars")), store)
