@@ -78,9 +78,8 @@ def _build_wheel(
     scratch.mkdir()
     if plain and project is not None and project.backend is not None and _is_importable(project.backend):
         return _build_with_backend(artifact, project.backend, scratch)
-    if artifact.command is not None and not (plain and project is not None and _is_missing(artifact)):
-        return _newest(build(artifact, environ=os.environ))
-    if project is None:
+    has_program = artifact.command is not None and not (plain and _is_missing(artifact))
+    if project is None or has_program:
         return _newest(build(artifact, environ=os.environ))
     if not isolated:
         return None
