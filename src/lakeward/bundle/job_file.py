@@ -41,8 +41,7 @@ def defines_jobs(file: Path) -> bool:
     """
     content = parse(file.read_text("utf-8"), file.name)
     if "resources" in content.children:
-        jobs = content.children["resources"].get("jobs")
-        return jobs is not None and bool(jobs.children)
+        return bool(content.section("resources", "jobs").children)
     settings = content.get("settings") or content
     tasks = settings.get("tasks")
     is_list = tasks is not None and isinstance(tasks.value, list)
@@ -99,7 +98,7 @@ def _resources(content: Node, file: Path) -> Node:
     place = content.position
     if "resources" in content.children:
         resources = content.children["resources"]
-        if not (resources.get("jobs") or Node({}, place)).children:
+        if not resources.section("jobs").children:
             raise failure("JOB_FILE_INVALID", resources.position, "`resources` has no `jobs`.")
         return resources
     settings = content.get("settings") or content

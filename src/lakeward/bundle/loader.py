@@ -144,8 +144,7 @@ def resolve_bundle(tree: Node, options: ResolutionOptions) -> Bundle:
     tree = select_target(tree, target)
     require_unique(tree)
     _require_name(tree)
-    section = tree.get("workspace")
-    explicit_root = section is not None and section.get("root_path") is not None
+    explicit_root = tree.section("workspace").get("root_path") is not None
     tree = complete_workspace(tree, options.user)
     tree = assign_variables(tree, _variable_sources(options, target))
     empty = {**git_details(tree, options.root), **unset_fields(tree)}

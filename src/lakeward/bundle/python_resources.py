@@ -49,9 +49,8 @@ def python_code_of(tree: Node) -> PythonCode | None:
 
     Raises BundleError(PYTHON_INVALID) when both differ, or for a section of another form.
     """
-    experimental = tree.get("experimental")
-    old = experimental.get("python") if experimental is not None else None
-    former = experimental.get("pydabs") if experimental is not None else None
+    experimental = tree.section("experimental")
+    old, former = experimental.get("python"), experimental.get("pydabs")
     if former is not None:
         raise failure(
             "PYTHON_INVALID",
@@ -273,7 +272,7 @@ def _applied(phase: str, tree: Node, result: _Result, code: PythonCode, initiali
 
 
 def _resources(tree: Node) -> Iterator[tuple[Path, Node]]:
-    for kind, resources in (tree.get("resources") or Node({}, tree.position)).children.items():
+    for kind, resources in tree.section("resources").children.items():
         for key, resource in resources.children.items():
             yield ("resources", kind, key), resource
 

@@ -69,7 +69,7 @@ def complete_workspace(tree: Node, user: str) -> Node:
 
     Paths in the file take precedence; `~/` in the root path is the user's home in the workspace.
     """
-    given = tree.get("workspace") or Node({}, tree.position)
+    given = tree.section("workspace")
     place = given.position
     home = "/Workspace/Users/${workspace.current_user.userName}"
     entries = {"root_path": lift(home + "/.bundle/${bundle.name}/${bundle.target}", place)}
@@ -91,7 +91,7 @@ def git_details(tree: Node, root: FilePath) -> dict[Path, Any]:
     Each is empty outside a repository, and where Git is not installed. `actual_branch` is the checked-out
     branch, regardless of `bundle.git.branch`.
     """
-    own = (tree.get("bundle") or Node({}, tree.position)).get("git") or Node({}, tree.position)
+    own = tree.section("bundle", "git")
     texts = [str(leaf.value) for _, leaf in walk(tree) if "bundle.git." in str(leaf.value)]
     # Python code may refer to any of them.
     computed = "python" in tree.children or tree.get("experimental") is not None
@@ -129,7 +129,7 @@ def resource_ids(tree: Node) -> dict[Path, Any]:
     bundle = tree.children["bundle"]
     name, target = (str(node.value) if (node := bundle.get(key)) else "" for key in ("name", "target"))
     values: dict[Path, Any] = {}
-    for kind, resources in (tree.get("resources") or Node({}, tree.position)).children.items():
+    for kind, resources in tree.section("resources").children.items():
         known = RESOURCE_KINDS.get(kind, ResourceKind(kind, kind))
         for key, resource in resources.children.items():
             own = f"${{resources.{kind}.{key}."

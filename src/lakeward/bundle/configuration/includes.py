@@ -117,7 +117,7 @@ def require_unique(*trees: Node) -> None:
     """
     seen: dict[str, tuple[str, Position]] = {}
     for tree in trees:
-        for kind, resources in (tree.get("resources") or Node({}, tree.position)).children.items():
+        for kind, resources in tree.section("resources").children.items():
             for key, resource in resources.children.items():
                 name = f"{kind}.{key}"
                 if not isinstance(resource.value, dict):

@@ -61,8 +61,7 @@ def unknown_fields(tree: Node) -> Iterator[Finding]:
     yield from _unknown(tree, SECTIONS, "sections")
     yield from _parts(tree)
     for section in ("targets", "environments"):
-        targets = tree.get(section)
-        for target in targets.children.values() if targets is not None else ():
+        for target in tree.section(section).children.values():
             yield from _unknown(target, _TARGET, "settings")
             yield from _parts(target)
 
@@ -86,7 +85,7 @@ def unset_fields(tree: Node) -> dict[Path, Any]:
         (section, field): ""
         for section, fields in parts
         for field in fields - {"current_user"}
-        if (tree.get(section) or Node({}, tree.position)).get(field) is None
+        if tree.section(section).get(field) is None
     }
 
 
@@ -97,14 +96,11 @@ def _parts(node: Node) -> Iterator[Finding]:
         ("resources", RESOURCE_KINDS, "kinds"),
     )
     for name, known, what in parts:
-        part = node.get(name)
-        if part is not None:
-            yield from _unknown(part, known, what)
-    resources = node.get("resources")
-    if resources is not None:
-        for name, fields, types in typed_resources(resources):
-            for resource in resources.children[name].children.values():
-                yield from _unknown_keys(resource, fields, types)
+        yield from _unknown(node.section(name), known, what)
+    resources = node.section("resources")
+    for name, fields, types in typed_resources(resources):
+        for resource in resources.children[name].children.values():
+            yield from _unknown_keys(resource, fields, types)
 
 
 def typed_resources(resources: Node) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:

@@ -52,9 +52,8 @@ def merge_elements(tree: Node) -> Node:
 
     Run it after the resolution of variables: a key may be one.
     """
-    resources = tree.get("resources") or Node({}, tree.position)
     for (kind, name), key in MERGE_KEYS.items():
-        for resource_key, resource in (resources.get(kind) or Node({}, tree.position)).children.items():
+        for resource_key, resource in tree.section("resources", kind).children.items():
             elements = resource.get(name)
             if elements is not None and isinstance(elements.value, list):
                 merged = Node(_by_key(elements.value, key), elements.position)

@@ -56,6 +56,13 @@ class Node:
         child = self.value.get(key) if isinstance(self.value, dict) else None
         return child if child is not None and child.value is not None else None
 
+    def section(self, *path: str) -> Node:
+        """Return the node at a path of keys; an empty mapping where it is missing or has no value."""
+        node = self
+        for key in path:
+            node = node.get(key) or Node({}, node.position)
+        return node
+
     @property
     def children(self) -> Mapping[str, Node]:
         """Return the entries of a mapping; empty for any other node."""

@@ -53,9 +53,8 @@ def inherit_permissions(tree: Node) -> Node:
         return tree
     for entry in common.value:
         _require(entry)
-    resources = tree.get("resources") or Node({}, tree.position)
     for kind, levels in LEVELS.items():
-        for key, resource in (resources.get(kind) or Node({}, tree.position)).children.items():
+        for key, resource in tree.section("resources", kind).children.items():
             merged = _merged(resource.get("permissions"), common, levels)
             if merged is not None:
                 tree = with_value(tree, ("resources", kind, key, "permissions"), merged)
@@ -133,9 +132,8 @@ def inherit_run_as(tree: Node) -> Node:
     if len(named) != 1 or len(common.children) != 1:
         message = "run_as names exactly one of user_name and service_principal_name."
         raise failure("RUN_AS_INVALID", common.position, message)
-    resources = tree.get("resources") or Node({}, tree.position)
     for kind in ("jobs", "pipelines"):
-        for key, resource in (resources.get(kind) or Node({}, tree.position)).children.items():
+        for key, resource in tree.section("resources", kind).children.items():
             if resource.get("run_as") is None:
                 tree = with_value(tree, ("resources", kind, key, "run_as"), common)
     return tree

@@ -22,7 +22,7 @@ def choose_target(tree: Node, requested: str | None) -> str:
     A bundle without targets has the single target `default`. Raises BundleError when `requested` does not
     exist (TARGET_UNKNOWN), or for several targets without a default (TARGET_AMBIGUOUS).
     """
-    targets = (tree.get("targets") or Node({}, tree.position)).children
+    targets = tree.section("targets").children
     if requested is not None:
         if requested in targets or (not targets and requested == "default"):
             return requested
@@ -54,8 +54,7 @@ def select_target(tree: Node, name: str) -> Node:
     `bundle.target`, `bundle.mode` and `bundle.git` describe the selected target; `bundle.environment` is what
     `bundle.target` was called before 2023.
     """
-    targets = tree.get("targets") or Node({}, tree.position)
-    target = targets.children.get(name) or Node({}, tree.position)
+    target = tree.section("targets").children.get(name) or Node({}, tree.position)
     result = {key: child for key, child in tree.children.items() if key not in ("targets", "include")}
     for key in _MERGED:
         over = target.get(key)
@@ -77,7 +76,7 @@ def select_target(tree: Node, name: str) -> Node:
 
 def _variables(declared: Node, target: Node) -> Node:
     result = dict(declared.children)
-    for name, override in (target.get("variables") or Node({}, target.position)).children.items():
+    for name, override in target.section("variables").children.items():
         if name not in result:
             message = f"the variable `{name}` gets a value here but is not declared under `variables:`."
             next_step = unknown_name_hint(name, result, what="variables")
@@ -148,8 +147,7 @@ def apply_presets(tree: Node, presets: Presets) -> Node:
         "schemas": _schema,
         "registered_models": _schema,
     }
-    experimental = tree.get("experimental")
-    skip = experimental.get("skip_name_prefix_for_schema") if experimental is not None else None
+    skip = tree.section("experimental").get("skip_name_prefix_for_schema")
     if skip is not None and skip.value is True:
         del changes["schemas"]
     resources = tree.get("resources")
@@ -208,7 +206,7 @@ def _prefixed(resource: Node, prefix: str, field: str = "name") -> dict[str, Nod
 
 def _tag(entries: dict[str, Node], resource: Node, presets: Presets) -> None:
     if presets.tags:
-        own = resource.get("tags") or Node({}, resource.position)
+        own = resource.section("tags")
         entries["tags"] = Node({**lift(presets.tags, own.position).value, **own.children}, own.position)
 
 
@@ -245,8 +243,7 @@ def _development(tree: Node) -> None:
 
 
 def _production(tree: Node, mode: Node, *, explicit_root: bool) -> None:
-    resources = tree.get("resources") or Node({}, tree.position)
-    for key, pipeline in (resources.get("pipelines") or Node({}, tree.position)).children.items():
+    for key, pipeline in tree.section("resources", "pipelines").children.items():
         development = pipeline.get("development")
         if development is not None and development.value is True:
             message = f"the pipeline {key} has `development: true`, which mode production refuses."
@@ -254,7 +251,7 @@ def _production(tree: Node, mode: Node, *, explicit_root: bool) -> None:
     if explicit_root:
         return
     user = tree.children["workspace"].children["current_user"].children["userName"].value
-    jobs = (resources.get("jobs") or Node({}, tree.position)).children
+    jobs = tree.section("resources", "jobs").children
     if _SERVICE_PRINCIPAL.fullmatch(str(user)) or (jobs and all(job.get("run_as") for job in jobs.values())):
         return
     message = "a target in mode production needs an explicit workspace.root_path."
