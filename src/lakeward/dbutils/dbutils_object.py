@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from lakeward.dbutils.api_table import help_text
 from lakeward.dbutils.context import EntryPoint
 from lakeward.dbutils.environment import Environment, environment
 from lakeward.dbutils.fs import FileSystem
-from lakeward.dbutils.help import text_of
 from lakeward.dbutils.jobs import Jobs
 from lakeward.dbutils.library import Credentials, Data, Library
 from lakeward.dbutils.notebook import Notebook
@@ -40,10 +40,10 @@ class DBUtils:
 
     def help(self, group: str | None = None) -> None:
         """Print the list of utilities, or the functions of one."""
-        print(text_of(group))
+        print(help_text(group))
 
     def __repr__(self) -> str:
-        return text_of()
+        return help_text()
 
 
 _dbutils = DBUtils()

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from lakeward.dbutils.api_table import help_text
 from lakeward.dbutils.environment import Environment
-from lakeward.dbutils.help import text_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -22,10 +22,10 @@ class Utility:
 
     def help(self, function: str | None = None) -> None:
         """Print the functions of the utility, or describe one."""
-        print(text_of(self._group, function))
+        print(help_text(self._group, function))
 
     def __repr__(self) -> str:
-        return text_of(self._group)
+        return help_text(self._group)
 
 
 def also_named(**names: str) -> Callable[[_F], _F]:
