@@ -130,15 +130,17 @@ def display_of(
         as_json: Whether the result is one JSON object.
         watch: Whether micro-batches are shown.
     """
-    from lakeward.cli import next_steps, pipeline_lookup
+    from lakeward.cli import next_steps
     from lakeward.cli.execution import RunDisplay
     from lakeward.cli.progress_display import ProgressBoard
 
     is_job = bundle.kind_of(key) == "job"
-    pipeline = pipeline_lookup.pipeline_key(bundle, key)
+    keys = _pipeline_keys(bundle, key)
+    # The last pipeline that a job refreshes.
+    pipeline = keys[-1] if keys else None
 
     def next_commands(result: Update | JobRun) -> list[str]:
-        prefix = pipeline_lookup.name_prefix(bundle, pipeline, settings)
+        prefix = _name_prefix(bundle, pipeline, settings)
         return next_steps.next_commands(result.datasets, prefix=prefix, target=target, events_of=pipeline)
 
     return RunDisplay(
@@ -150,7 +152,7 @@ def display_of(
         stage=ProgressBoard.stage if is_run or not is_job else "checking …",
         pipeline=pipeline if is_run else None,
         job=key if is_job and is_run else None,
-        watched=pipeline_lookup.pipeline_keys(bundle, key) if watch else None,
+        watched=keys if watch else None,
     )
 
 
@@ -161,3 +163,23 @@ def refuse_job_options(
     for option, value in (("--param", parameters), ("--only", only), ("--repair", repair)):
         if value:
             raise click.UsageError(f"{option} is for jobs, and `{key}` is a pipeline: it has neither.")
+
+
+def _pipeline_keys(bundle: Bundle, key: str) -> list[str]:
+    """Return the pipeline `key`, or those that the job `key` refreshes, in the order of its tasks."""
+    if key in bundle.pipelines:
+        return [key]
+    tasks = bundle.job(key).get("tasks") or []
+    ids = [task["pipeline_task"].get("pipeline_id") for task in tasks if task.get("pipeline_task")]
+    found = (bundle.key_of("pipelines", identifier) for identifier in ids)
+    return [each for each in found if each is not None]
+
+
+def _name_prefix(bundle: Bundle, key: str | None, settings: Settings) -> str:
+    """Return the prefix of names of pipeline `key` in `lakeward sql`; empty for the first pipeline."""
+    if key is None or key == next(iter(bundle.pipelines), None):
+        return ""
+    from lakeward.cli.command_context import home_of_pipeline
+
+    catalog, schema = home_of_pipeline(bundle.pipelines[key], settings)
+    return f"{catalog}.{schema}."
