@@ -191,7 +191,7 @@ def fetch(jars: Sequence[Jar], folder: Path, environ: Mapping[str, str]) -> None
     """
     source = repository(environ)
     with _alone(ensure_dir(folder)):
-        missing = [j for j in jars if not _is_complete(folder / j.name, j)]
+        missing = [jar for jar in jars if not jar.is_in(folder)]
         if not missing:
             return
         progress = _Progress(sum(j.size for j in missing), source.url, sys.stderr)
@@ -202,10 +202,6 @@ def fetch(jars: Sequence[Jar], folder: Path, environ: Mapping[str, str]) -> None
             ]
             for task in tasks:
                 task.result()
-
-
-def _is_complete(file: Path, jar: Jar) -> bool:
-    return file.exists() and file.stat().st_size == jar.size
 
 
 @contextmanager

@@ -77,8 +77,7 @@ def locate_jars(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) ->
     cache = cache_dir(environ) / "jars"
     folders = [*packaged_folders(), cache]
     found = {
-        jar: next((folder / jar.name for folder in folders if _is_whole(folder / jar.name, jar)), None)
-        for jar in wanted
+        jar: next((folder / jar.name for folder in folders if jar.is_in(folder)), None) for jar in wanted
     }
     missing = [jar for jar, file in found.items() if file is None]
     if missing:
@@ -90,14 +89,6 @@ def packaged_folders() -> list[Path]:
     """Return the folder of the package lakeward-jars, if it is installed."""
     spec = importlib.util.find_spec("lakeward_jars")
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
-
-
-def _is_whole(file: Path, jar: Jar) -> bool:
-    # The checksum was verified at download; the size detects later truncation.
-    try:
-        return file.stat().st_size == jar.size
-    except OSError:
-        return False
 
 
 def _require_jars(jars: list[Jar], folder: Path) -> list[Path]:

@@ -35,6 +35,13 @@ class Jar:
         """Return its path in a Maven repository."""
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
 
+    def is_in(self, folder: Path) -> bool:
+        """Return whether `folder` has the file, by its size: the checksum was verified at download."""
+        try:
+            return (folder / self.name).stat().st_size == self.size
+        except OSError:
+            return False
+
 
 @dataclass(frozen=True)
 class Repository:
