@@ -33,14 +33,14 @@ _MARK = re.compile(rb"^(#|--|//) Databricks notebook source")
 
 def list_objects(call: ApiRequest) -> Any:
     """Return the objects in a folder, or the one at the path."""
-    path, place = _found(call)
+    path, place = find_object(call)
     since = call.number("notebooks_modified_after", 0)
     if not place.is_dir():
-        return {"objects": [_about(path, place)]}
+        return {"objects": [describe(path, place)]}
     found = []
     for each in entries(call, place):
         with suppress(FileNotFoundError):  # removed since the folder was read
-            found.append(_about(f"{path.rstrip('/')}/{each.name}", each))
+            found.append(describe(f"{path.rstrip('/')}/{each.name}", each))
     return {"objects": [each for each in found if _is_recent(each, since)]}
 
 
@@ -51,12 +51,12 @@ def _is_recent(about: dict[str, Any], since: int) -> bool:
 
 def get_status(call: ApiRequest) -> Any:
     """Return what is at a path."""
-    return _about(*_found(call))
+    return describe(*find_object(call))
 
 
 def export(call: ApiRequest) -> Any:
     """Return the source of a notebook, or a file."""
-    path, place = _found(call)
+    path, place = find_object(call)
     if place.is_dir():
         raise ApiError(501, "NOT_IMPLEMENTED", f"{path} is a folder: export its files one by one.")
     if not place.is_file():
@@ -73,7 +73,7 @@ def import_(call: ApiRequest) -> None:
     content = fields.get("content")
     data = content if isinstance(content, bytes) else decode_base64(content or "", "content")
     language, layout = str(fields.get("language") or ""), str(fields.get("format") or "SOURCE")
-    place = _local(call, str(path))
+    place = resolve_object(call, str(path))
     if layout not in _LAYOUTS:
         raise ApiError(501, "NOT_IMPLEMENTED", f"{layout} is not taken here, but {', '.join(_LAYOUTS)}.")
     if layout == "SOURCE" and language:
@@ -92,7 +92,7 @@ def import_(call: ApiRequest) -> None:
 def import_file(call: ApiRequest) -> None:
     """Write the body to a path whose folder exists, as the CLI deploys files."""
     path = call.path_parameter
-    place = _local(call, path)
+    place = resolve_object(call, path)
     _require_parent(path, place)
     conflict = ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
     is_new = not call.flag("overwrite")
@@ -103,7 +103,7 @@ def import_file(call: ApiRequest) -> None:
 
 def mkdirs(call: ApiRequest) -> None:
     """Make a folder and those above it."""
-    place = _local(call, call.required("path"))
+    place = resolve_object(call, call.required("path"))
     above = next((each for each in (place, *place.parents) if each.exists()), place)
     if above.is_file():
         message = f"{call.required('path')} is a file, or below one: {above.name}."
@@ -113,7 +113,7 @@ def mkdirs(call: ApiRequest) -> None:
 
 def delete(call: ApiRequest) -> None:
     """Remove an object; a folder with something in it only with `recursive`."""
-    path, place = _found(call)
+    path, place = find_object(call)
     if is_root(call, place):
         raise invalid_parameter("The root of the workspace cannot be removed.")
     if _is_protected(call, place):
@@ -178,13 +178,14 @@ def find_by_id(call: ApiRequest, identifier: str) -> dict[str, Any] | None:
             stem = path.removesuffix(Path(name).suffix)  # the path of a notebook
             if identifier in (str(object_id(path)), str(object_id(stem))):
                 with suppress(ApiError, FileNotFoundError):
-                    about = _about(*_found(ApiRequest(call.environment, query={"path": path})))
+                    about = describe(*find_object(ApiRequest(call.environment, query={"path": path})))
                     if about["resource_id"] == identifier:
                         return about
     return None
 
 
-def _about(path: str, place: Path) -> dict[str, Any]:
+def describe(path: str, place: Path) -> dict[str, Any]:
+    """Return the fields of an object as the API has them."""
     status = place.stat()
     language = _LANGUAGES.get(place.suffix.lower())
     is_notebook = place.is_file() and _is_notebook(place, language)
@@ -215,22 +216,8 @@ def _is_notebook(place: Path, language: str | None) -> bool:
         return bool(_MARK.match(file.read(64)))
 
 
-def find_object(call: ApiRequest) -> tuple[str, Path]:
-    """Return the path of a request and its place. Raises ApiError where nothing is there."""
-    return _found(call)
-
-
-def describe(path: str, place: Path) -> dict[str, Any]:
-    """Return the fields of an object as the API has them."""
-    return _about(path, place)
-
-
 def resolve_object(call: ApiRequest, path: str) -> Path:
     """Return the place of a workspace path. Raises ApiError for one outside of the workspace."""
-    return _local(call, path)
-
-
-def _local(call: ApiRequest, path: str) -> Path:
     make_standard_folders(call)
     plain = path.removeprefix("/Workspace") if f"{path}/".startswith("/Workspace/") else path
     if not path.startswith("/"):
@@ -241,9 +228,10 @@ def _local(call: ApiRequest, path: str) -> Path:
     return place
 
 
-def _found(call: ApiRequest) -> tuple[str, Path]:
+def find_object(call: ApiRequest) -> tuple[str, Path]:
+    """Return the path of a request and its place. Raises ApiError where nothing is there."""
     path = call.required("path")
-    place = _local(call, path)
+    place = resolve_object(call, path)
     endings = (*_LANGUAGES, ".ipynb")
     candidates = [place, *(place.with_name(place.name + end) for end in endings)]
     if place.suffix in endings:
