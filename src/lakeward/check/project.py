@@ -60,12 +60,10 @@ class Project:
     @cached_property
     def lakehouses(self) -> list[Path]:
         """The folders of the project's lakehouses, one for each target."""
+        if self._settings is None:
+            return []
         try:
-            return (
-                [folder for folder in self._settings.home.glob("*") if folder.is_dir()]
-                if self._settings
-                else []
-            )
+            return [folder for folder in self._settings.home.glob("*") if folder.is_dir()]
         except OSError:
             return []
 
