@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.cli.missing_inputs import folder_hint, package_hint
+from lakeward.cli.missing_inputs import package_hint
 from lakeward.dbutils.failures import JavaError
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
 from lakeward.session import PathMap
+from lakeward.session.missing_folders import describe_missing_folder
 from tests.cli.inside import Inside
 from tests.processes import outcome
 from tests.trees import write_files
@@ -33,7 +34,7 @@ ERRORS = (
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_missing_folder_of_the_cloud_names_its_mount(error: str, spelling: str, place: str) -> None:
-    hint = folder_hint(error.format(spelling.format(place)))
+    hint = describe_missing_folder(error.format(spelling.format(place)))
     assert hint is not None and f"`--mount {place}=FOLDER`" in hint
 
 
@@ -50,7 +51,7 @@ def test_a_missing_folder_of_the_cloud_names_its_mount(error: str, spelling: str
     ],
 )
 def test_other_errors_name_no_mount(text: str) -> None:
-    assert folder_hint(text) is None
+    assert describe_missing_folder(text) is None
 
 
 @pytest.mark.parametrize("error", ERRORS)
@@ -62,10 +63,10 @@ def test_a_folder_that_has_files_is_listed_and_not_mounted(
     text = error.format(spelling.format(place))
     mapped = PathMap(((place, str(tmp_path)),))
     write_files(tmp_path, {"_hidden.csv": "", "landing/.keep": "", "b.csv": ""})
-    hint = folder_hint(text, mapped=mapped)
+    hint = describe_missing_folder(text, mapped=mapped)
     assert hint == f"{place} has b.csv, landing/ here: correct the path, or put the files there first."
     write_files(tmp_path, dict.fromkeys(("a1.csv", "a2.csv", "a3.csv", "a4.csv"), ""))
-    hint = folder_hint(text, mapped=mapped)
+    hint = describe_missing_folder(text, mapped=mapped)
     assert hint is not None and "a1.csv, a2.csv, a3.csv, a4.csv, b.csv, … here" in hint
 
 
@@ -81,14 +82,16 @@ def test_a_folder_that_has_files_is_listed_and_not_mounted(
 def test_the_deepest_folder_that_has_files_is_listed(tmp_path: Path, path: str, folder: str) -> None:
     mapped = PathMap((("/Volumes/main/raw/in", str(tmp_path)),))
     write_files(tmp_path, {"orders/2024/b.json": "{}", "orders/empty/.keep": ""})
-    hint = folder_hint(f"[PATH_NOT_FOUND] Path does not exist: {path}. SQLSTATE: 42K03", mapped=mapped)
+    hint = describe_missing_folder(
+        f"[PATH_NOT_FOUND] Path does not exist: {path}. SQLSTATE: 42K03", mapped=mapped
+    )
     assert hint is not None and hint.startswith(f"{folder} has ")
 
 
 def test_an_empty_folder_of_the_state_names_its_mount(tmp_path: Path) -> None:
     write_files(tmp_path, {"_hidden.csv": ""})
     text = "[PATH_NOT_FOUND] Path does not exist: /Volumes/main/raw/in/a.csv."
-    hint = folder_hint(text, mapped=PathMap((("/Volumes/main/raw/in", str(tmp_path)),)))
+    hint = describe_missing_folder(text, mapped=PathMap((("/Volumes/main/raw/in", str(tmp_path)),)))
     assert hint is not None and "`--mount /Volumes/main/raw/in=FOLDER`" in hint
     assert f"is the folder {tmp_path} here, which has no files: put them there" in hint
 
@@ -96,8 +99,8 @@ def test_an_empty_folder_of_the_state_names_its_mount(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mount", ["/mnt", "/mnt/raw", "dbfs:/mnt", "dbfs:/mnt/raw/"])
 def test_a_folder_that_is_mapped_is_not_mapped_again(mount: str) -> None:
     text = "[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv."
-    assert folder_hint(text, [mount]) is None
-    assert folder_hint(text, ["/mnt/other", "/mnt/ra"]) is not None
+    assert describe_missing_folder(text, [mount]) is None
+    assert describe_missing_folder(text, ["/mnt/other", "/mnt/ra"]) is not None
 
 
 @pytest.mark.parametrize(
@@ -105,8 +108,8 @@ def test_a_folder_that_is_mapped_is_not_mapped_again(mount: str) -> None:
 )
 def test_a_volume_that_is_mapped_is_not_mapped_again(mount: str) -> None:
     text = "[PATH_NOT_FOUND] Path does not exist: dbfs:/Volumes/main/raw/in/a.csv."
-    assert folder_hint(text, [mount]) is None
-    assert folder_hint(text, ["/Volumes/main/raw/i", "/Volumes/other"]) is not None
+    assert describe_missing_folder(text, [mount]) is None
+    assert describe_missing_folder(text, ["/Volumes/main/raw/i", "/Volumes/other"]) is not None
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,58 @@ def test_failures_of_functions_and_test_cases_name_the_runtime(tmp_path: Path) -
     assert printed.count("ANSI mode can cause this error") == 2
 
 
+_ACTIVE = """
+import pytest
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def of_databricks():
+    return SparkSession.ACCESS()
+
+
+def test_a_table(of_databricks):
+    of_databricks.range(3).write.saveAsTable("main.default.t")
+    assert SparkSession.builder.getOrCreate().table("main.default.t").count() == 3
+
+
+def test_a_stopped_session_stays_stopped(of_databricks):
+    of_databricks.stop()
+    assert SparkSession.getActiveSession() is None
+"""
+
+
+@pytest.mark.parametrize("access", ["getActiveSession", "active"])
+def test_the_active_session_is_there_before_the_first_test(tmp_path: Path, access: str) -> None:
+    """As in tests that run in a notebook on Databricks."""
+    assert "2 passed" in pytest_in(project(tmp_path, _ACTIVE.replace("ACCESS", access)))
+
+
+_FOLDERS = """
+def test_batch(spark):
+    spark.read.csv("/mnt/raw/in.csv")
+
+
+def test_table(spark):
+    spark.sql("SELECT * FROM delta.`dbfs:/mnt/raw/t`").show()
+
+
+def test_python():
+    open("/Volumes/main/sales/landing/in.csv")
+
+
+def test_another():
+    open("/no/such/file")
+"""
+
+
+def test_failures_about_folders_of_the_cloud_name_the_mount(tmp_path: Path) -> None:
+    printed = pytest_in(project(tmp_path, _FOLDERS), code=1)
+    assert "4 failed" in printed
+    assert printed.count("`--mount /mnt/raw=FOLDER`") == 2
+    assert printed.count("`--mount /Volumes/main/sales/landing=FOLDER`") == 1
+
+
 _CATALOGS = """
 import pytest
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         install_builder_hook,
         install_connect_hook,
         serve_on_demand,
+        start_on_access,
         uninstall_builder_hook,
     )
     from lakeward.session.geospatial_table import GeospatialFunction, geospatial_functions
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         shared_gateway,
         use_shared_jvm,
     )
+    from lakeward.session.missing_folders import folder_hint
     from lakeward.session.mount_table import MOUNTS_VARIABLE, encode_mounts, read_mount, read_mounts
     from lakeward.session.patches.connect_finder import CONNECT_MODULES
     from lakeward.session.patches.pyspark_patches import INSERTED_COLUMNS

@@ -138,10 +138,11 @@ def hook_module(module: ModuleType) -> None:
 
 
 def hook_builder() -> None:
-    from lakeward.session import install_builder_hook, set_default_settings
+    from lakeward.session import install_builder_hook, set_default_settings, start_on_access
 
     set_default_settings(settings_here)
     install_builder_hook()
+    start_on_access(True)
 
 
 def hook_pipelines() -> None:
@@ -208,12 +209,14 @@ def pytest_runtest_makereport(
 
 def _hints(error: BaseException) -> Iterator[tuple[str, str]]:
     """Yield title and text of each section on settings that can help with the error of a failed test."""
-    from lakeward.session import ansi_hint, catalog_remedy, current_settings, missing_catalog
+    from lakeward.session import ansi_hint, catalog_remedy, current_settings, folder_hint, missing_catalog
 
     text = str(error)
     settings = current_settings()
     if settings is not None and (hint := ansi_hint(text, settings)) is not None:
         yield "runtime", hint
+    if settings is not None and (hint := folder_hint(text, settings)) is not None:
+        yield "files", hint
     if (name := missing_catalog(text)) is not None:
         advice = (
             f"{catalog_remedy(name)} `lakeward test --catalog {name}` creates it for one run of the tests."
@@ -228,9 +231,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         return
     del config.stash[paths_key]
     from lakeward.databricks_shims import VERSION, uninstall
-    from lakeward.session import set_default_settings
+    from lakeward.session import set_default_settings, start_on_access
 
     set_default_settings(None)
+    start_on_access(False)
     paths.close()
     uninstall()
     if config.stash.get(version_key, False):

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from lakeward import patching
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("lakeward")
 _warned: set[str] = set()
+_starts_on_access = False
+# Their requests for a session that may be there are not the user's.
+_NOT_USERS = ("delta", "lakeward", "pyspark")
+# PySpark's `active` and its decorator, which call `getActiveSession`.
+_OF_ACTIVE = ("active", "wrapped")
 
 
 def wants_connect(options: Mapping[str, Any]) -> bool:
@@ -175,6 +181,15 @@ def serve_on_demand(settings: Settings) -> None:
     map_paths(settings)
 
 
+def start_on_access(wanted: bool) -> None:
+    """Let `SparkSession.getActiveSession()` and `active()` of user code start the first session.
+
+    Notebooks and tasks on Databricks have a session before their first line, and so do tests that run there.
+    """
+    global _starts_on_access  # noqa: PLW0603  # the process's, as the session is
+    _starts_on_access = wanted
+
+
 def uninstall_builder_hook() -> None:
     """Restore PySpark's own builder."""
     from lakeward.session.entry_points import columns_before_session
@@ -206,9 +221,21 @@ def _create(before: Any) -> Any:
 def _active_session(before: Any) -> Any:
     def getActiveSession(cls: Any) -> SparkSession | None:  # noqa: N802  # PySpark's name
         # PySpark returns the session that any thread has activated last.
-        return activated_session() or before.__func__(cls)
+        found: SparkSession | None = activated_session() or before.__func__(cls)
+        if found is None and _starts_on_access and _is_first_access_of_user(sys._getframe(1)):
+            return get_or_create({})
+        return found
 
     return classmethod(getActiveSession)
+
+
+def _is_first_access_of_user(caller: FrameType) -> bool:
+    """Return whether no session was made yet and `caller` is code of users, directly or by `active()`."""
+    if active_session.current_settings() is not None:
+        return False
+    while caller.f_code.co_name in _OF_ACTIVE and caller.f_back is not None:
+        caller = caller.f_back
+    return str(caller.f_globals.get("__name__")).partition(".")[0] not in _NOT_USERS
 
 
 _SESSION, _BUILDER = "pyspark.sql.session:SparkSession", "pyspark.sql.session:SparkSession.Builder"

@@ -1,0 +1,83 @@
+"""How code gets the files of a cloud folder that an error does not find."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from lakeward.session.paths import PathMap
+from lakeward.session.settings import Settings
+
+_NO_FILE = re.compile(
+    r"\b(PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST\w*|DELTA_PATH_DOES_NOT_EXIST|DELTA_TABLE_NOT_FOUND"
+    # What Delta says of a stream that reads a folder without a table.
+    r"|DELTA_SCHEMA_NOT_SET|FileNotFoundException|FileNotFoundError|No such file or directory)\b"
+)
+_NAME = r"/[\w-]+(?:\.[\w-]+)*"
+_CLOUD_FOLDER = re.compile(
+    r"(?<![\w.:/-])(?:dbfs:|file:|/dbfs)?"
+    rf"(?P<prefix>/(?:databricks-datasets|mnt|FileStore){_NAME}|/Volumes(?:{_NAME}){{3}})"
+    r"(?P<below>(?:/[^\s/'\"`,;:*?]+)*)"
+)
+# Names of a folder that a hint lists.
+_LISTED = 5
+
+
+def folder_hint(text: str, settings: Settings) -> str | None:
+    """Return how the folder of the cloud that the error `text` does not find is mapped; None for others."""
+    return describe_missing_folder(text, [prefix for prefix, _ in settings.mounts], PathMap.of(settings))
+
+
+def describe_missing_folder(
+    text: str, mounts: Collection[str] = (), mapped: PathMap | None = None
+) -> str | None:
+    """Return how the folder of the cloud that the error `text` does not find is mapped; None for others.
+
+    `mounts` are the prefixes that the project maps: files that are missing there are the user's. A folder
+    of the state, by `mapped`, that has files needs another path, no mount: the hint lists what it has.
+
+    >>> describe_missing_folder("[PATH_NOT_FOUND] No path: dbfs:/mnt/raw/in.csv.").split(" reads")[0]
+    'The cloud has no files here: `--mount /mnt/raw=FOLDER`'
+    >>> describe_missing_folder("[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv.", ["/mnt"])
+    >>> describe_missing_folder("[PATH_NOT_FOUND] No path: /Volumes/main/raw/in/a.csv.").split(" reads")[0]
+    'The cloud has no files here: `--mount /Volumes/main/raw/in=FOLDER`'
+    >>> describe_missing_folder("[PATH_NOT_FOUND] Path does not exist: /home/ada/in.csv.")
+    """
+    found = _CLOUD_FOLDER.search(text) if _NO_FILE.search(text) else None
+    if found is None or "--mount" in text:
+        return None
+    mounted = {mount.removeprefix("dbfs:").rstrip("/") for mount in mounts}
+    if any(f"{found['prefix']}/".startswith(f"{each}/") for each in mounted):
+        return None
+    if mapped is not None:
+        if listed := _listing(found["prefix"], found["below"], mapped):
+            return f"{listed} here: correct the path, or put the files there first."
+        if (folder := Path(mapped.local(found["prefix"]))).is_dir():
+            return (
+                f"{found['prefix']} is the folder {folder} here, which has no files: put them there, or "
+                f"`--mount {found['prefix']}=FOLDER` reads those of another folder."
+            )
+    return (
+        f"The cloud has no files here: `--mount {found['prefix']}=FOLDER` reads those of a local folder, "
+        "[tool.lakeward.mounts] in pyproject.toml in every call of the project."
+    )
+
+
+def _listing(prefix: str, below: str, mapped: PathMap) -> str | None:
+    """Return the last folder of a path that has files, and their first names; None if the prefix has none."""
+    folder = Path(mapped.local(prefix))
+    names = _names_in(folder)
+    for name in below.split("/")[1:]:
+        inside = _names_in(folder / name)
+        if not inside:
+            break
+        prefix, folder, names = f"{prefix}/{name}", folder / name, inside
+    return f"{prefix} has {names}" if names else None
+
+
+def _names_in(folder: Path) -> str:
+    """Return the first names in a folder, without those that Spark does not read."""
+    inside = folder.iterdir() if folder.is_dir() else ()
+    names = sorted(each.name + "/" * each.is_dir() for each in inside if each.name[0] not in "._")
+    return ", ".join(names[:_LISTED] + ["…"] * (len(names) > _LISTED))
