@@ -96,6 +96,68 @@ def test_a_declared_catalog_exists(
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+DEFAULT_FILES = {
+    "databricks.yml": """
+        bundle: {name: shop}
+        targets: {local: {default: true}}
+        resources:
+          jobs:
+            nightly:
+              tasks:
+                - {task_key: a, notebook_task: {notebook_path: ./notebook.py}}
+          pipelines:
+            flow:
+              schema: p
+              libraries: [{file: {path: ./rows.py}}]
+    """,
+    "notebook.py": "# Databricks notebook source\nspark.sql('CREATE SCHEMA IF NOT EXISTS p')\n"
+    "spark.range(2).write.mode('overwrite').saveAsTable('p.rows')\n",
+    "rows.py": "from pyspark import pipelines as dp\n\n"
+    "@dp.materialized_view\ndef rows():\n    return spark.range(2)\n",
+}
+DEFAULT_COMMANDS = {
+    "sql": (
+        "sql",
+        "-e",
+        "CREATE SCHEMA IF NOT EXISTS p; CREATE OR REPLACE TABLE p.rows AS SELECT * FROM range(2)",
+    ),
+    "notebook": ("notebook", "notebook.py"),
+    "pipeline": ("pipeline", "--schema", "p", "rows.py"),
+    "job": ("run", "nightly"),
+    "bundle pipeline": ("run", "flow"),
+}
+
+
+@pytest.mark.parametrize("name", DEFAULT_COMMANDS)
+def test_names_without_a_catalog_are_in_the_default_catalog(inside: Inside, name: str) -> None:
+    catalog = f"usual_{name.replace(' ', '_')}"
+    declared = f'[tool.lakeward]\ndefault-catalog = "{catalog.upper()}"\n'
+    write_files(inside.folder, {**DEFAULT_FILES, "pyproject.toml": declared})
+    ran = inside(*DEFAULT_COMMANDS[name])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    statement = f"SELECT current_catalog() AS catalog, count(*) AS n FROM {catalog}.p.rows"
+    assert inside("sql", "--format", "csv", "-e", statement).stdout.splitlines() == [
+        "catalog,n",
+        f"{catalog},2",
+    ]
+
+
+@pytest.mark.parametrize("value", ['["a"]', '""', '"a.b"', "true"])
+def test_a_default_catalog_is_one_name(tmp_path: Path, value: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.lakeward]\ndefault-catalog = {value}\n")
+    with pytest.raises(ConfigurationError, match="CATALOGS_INVALID"):
+        Settings.here(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.lakeward]\n")
+    assert Settings.here(tmp_path).catalog == "main"
+
+
+def test_a_missing_schema_of_main_names_the_default_catalog() -> None:
+    advice = 'default-catalog = "CATALOG" under [tool.lakeward]'
+    hint = schema_hint("[SCHEMA_NOT_FOUND] The schema `main`.`bronze` cannot be found.")
+    other = schema_hint("[SCHEMA_NOT_FOUND] The schema `dev`.`bronze` cannot be found.")
+    assert hint is not None and advice in hint and other is not None and advice not in other
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_undeclared_catalog_fails_with_the_remedy(inside: Inside, name: str) -> None:
     project(inside, "nowhere", '[tool.lakeward]\ncatalogs = ["declared_dev"]\n')

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=GivenPath())
 @click.option("-t", "--target", metavar="T", help="Target of the bundle in this folder; none when left out.")
 @mappings_option("--var", "variables", help="Value of a bundle variable.")
-@click.option("--catalog", help="Catalog that the datasets are in.  [default: main; with -t the target's]")
+@click.option(
+    "--catalog",
+    help="Catalog that the datasets are in.  [default: the project's, or main; with -t the target's]",
+)
 @click.option("--schema", help="Schema that the datasets are in.  [default: default; with -t the target's]")
 @mapping_option("--conf", "configuration", help="Setting that the files read with spark.conf.get.")
 @mount_option
@@ -69,8 +72,8 @@ def pipeline(
     for path in (*paths, *([root] if root else [])):
         require_path(path)
     if target is None and not variables:
-        home = catalog or "main", schema or "default"
-        settings = Settings.here(catalog=home[0], schema=home[1])
+        settings = Settings.here(catalog=catalog, schema=schema or "default")
+        home = settings.catalog, settings.schema
         failures.state_folder.set(settings.state)
     else:
         context = find_context(target, variables)
@@ -95,7 +98,7 @@ def pipeline(
         return pipelines.run(paths, options, settings=settings)
 
     def next_commands(update: Update | JobRun) -> list[str]:
-        prefix = "" if home == ("main", "default") else f"{'.'.join(home)}."
+        prefix = "" if home == (Settings.here().catalog, "default") else f"{'.'.join(home)}."
         return next_steps.next_commands(update.datasets, prefix=prefix, target=target, events_of=name)
 
     display = RunDisplay(

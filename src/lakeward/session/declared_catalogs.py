@@ -30,6 +30,23 @@ _MISSING_SCHEMA = re.compile(
 )
 
 
+def read_default_catalog(table: Mapping[str, object]) -> str:
+    """Return the catalog of names without one: `default-catalog` of `[tool.lakeward]`, else `main`.
+
+    Raises ConfigurationError (CATALOGS_INVALID).
+    """
+    name = table.get("default-catalog", DEFAULT_CATALOGS[0])
+    _require_name(name, 'Give one name: default-catalog = "dev".')
+    return str(name).lower()
+
+
+def _require_name(name: object, next_step: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            "CATALOGS_INVALID", f"{name!r} is not the name of a catalog.", next_step=next_step
+        )
+
+
 def read_catalogs(table: Mapping[str, object], environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names in `table`, which is `[tool.lakeward]`, and those of LAKEWARD_CATALOGS (by commas).
 
@@ -39,12 +56,7 @@ def read_catalogs(table: Mapping[str, object], environ: Mapping[str, str]) -> tu
     names = [*declared] if isinstance(declared, list) else [declared]
     names += filter(None, environ.get(CATALOGS_VARIABLE, "").split(","))
     for name in names:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ConfigurationError(
-                "CATALOGS_INVALID",
-                f"{name!r} is not the name of a catalog.",
-                next_step='Give names of letters, digits, _ and -: catalogs = ["dev", "prod"].',
-            )
+        _require_name(name, 'Give names of letters, digits, _ and -: catalogs = ["dev", "prod"].')
     return tuple(dict.fromkeys(str(name).lower() for name in names))
 
 
@@ -105,5 +117,16 @@ def schema_hint(text: str) -> str | None:
         )
     return (
         f"If {name} is a schema of your workspace: lakeward sql -e 'CREATE SCHEMA {name}' creates it, "
-        "with the target (-t) of this command."
+        f"with the target (-t) of this command.{_default_catalog_advice(name)}"
+    )
+
+
+def _default_catalog_advice(schema: str) -> str:
+    """Return how a workspace's own default catalog is declared, for a schema of the usual one."""
+    catalog, _, below = schema.partition(".")
+    if not below or catalog.strip("`").lower() != DEFAULT_CATALOGS[0]:
+        return ""
+    return (
+        f" If names without a catalog are not in {DEFAULT_CATALOGS[0]} there: "
+        'default-catalog = "CATALOG" under [tool.lakeward] in pyproject.toml.'
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lakeward.errors import ConfigurationError
 from lakeward.patching import original
-from lakeward.session.declared_catalogs import read_catalogs
+from lakeward.session.declared_catalogs import read_catalogs, read_default_catalog
 from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE, read_mounts
 from lakeward.session.project import project_file, project_table
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
@@ -70,7 +70,7 @@ class Settings:
         *,
         environ: Mapping[str, str] = os.environ,
         target: str = "local",
-        catalog: str = "main",
+        catalog: str | None = None,
         schema: str = "default",
         profile: str | None = None,
         conf: Mapping[str, str] | None = None,
@@ -84,7 +84,8 @@ class Settings:
         Mounts are those of `[tool.lakeward.mounts]` in the same file, of LAKEWARD_MOUNTS (`--mount`) and
         `mounts`; for one prefix the later wins.
         `bind_mounts` is LAKEWARD_BIND_MOUNTS, else `bind-mounts` of `[tool.lakeward]`. Declared catalogs are
-        `catalogs` of `[tool.lakeward]` and those of LAKEWARD_CATALOGS.
+        `catalogs` of `[tool.lakeward]` and those of LAKEWARD_CATALOGS, the catalog of names without one is
+        `catalog`, else `default-catalog` of `[tool.lakeward]`, else `main`.
 
         Raises:
             ConfigurationError: PYPROJECT_INVALID, MOUNT_INVALID or CATALOGS_INVALID.
@@ -109,7 +110,7 @@ class Settings:
             root=folder,
             home=home,
             target=target,
-            catalog=catalog,
+            catalog=catalog or read_default_catalog(table),
             schema=schema,
             profile=chosen or DEFAULT_PROFILE,
             runtime_chosen=chosen is not None,

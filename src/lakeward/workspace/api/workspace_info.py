@@ -56,9 +56,10 @@ def get_metastore(call: ServerRequest) -> Any:
     return summary(call)
 
 
-def assignment(_: ServerRequest) -> Any:
+def assignment(call: ServerRequest) -> Any:
     """Return the metastore that this workspace uses."""
-    return {"metastore_id": METASTORE_ID, "workspace_id": WORKSPACE_ID, "default_catalog_name": "main"}
+    default = call.environment.settings().catalog
+    return {"metastore_id": METASTORE_ID, "workspace_id": WORKSPACE_ID, "default_catalog_name": default}
 
 
 def get_conf(call: ServerRequest) -> Any:
