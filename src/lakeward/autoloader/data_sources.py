@@ -6,12 +6,13 @@ the functions that need them.
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -260,37 +261,26 @@ class FormatReader(Protocol):
         """Yield record batches; raise CloudFilesError or NewFieldsError."""
 
 
+# The readers of formats below `readers`; all other formats have columns. Imported on first use.
+_READERS = {
+    "json": "json_reader:JsonReader",
+    "csv": "csv_reader:CsvReader",
+    "xml": "xml_reader:XmlReader",
+    "text": "raw_files:TextReader",
+    "binaryfile": "raw_files:BinaryReader",
+}
+
+
 def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatReader:
     from lakeward.autoloader.readers.file_contents import BadRecordsWriter, FileContents
 
-    name, contents = builder.plan.format, FileContents(builder.options, BadRecordsWriter.of(builder), skips)
+    name = _READERS.get(builder.plan.format, "columnar:ColumnarReader")
     if builder.options.text("singleVariantColumn"):
-        from lakeward.autoloader.readers.variant_reader import VariantReader
-
-        return VariantReader(builder, contents)
-    if name == "json":
-        from lakeward.autoloader.readers.json_reader import JsonReader
-
-        return JsonReader(builder, contents)
-    if name == "csv":
-        from lakeward.autoloader.readers.csv_reader import CsvReader
-
-        return CsvReader(builder, contents)
-    if name == "xml":
-        from lakeward.autoloader.readers.xml_reader import XmlReader
-
-        return XmlReader(builder, contents)
-    if name == "text":
-        from lakeward.autoloader.readers.raw_files import TextReader
-
-        return TextReader(builder, contents)
-    if name == "binaryfile":
-        from lakeward.autoloader.readers.raw_files import BinaryReader
-
-        return BinaryReader(builder, contents)
-    from lakeward.autoloader.readers.columnar import ColumnarReader, file_opener
-
-    return ColumnarReader(builder, contents, file_opener(builder.options))
+        name = "variant_reader:VariantReader"
+    module, _, reader = name.partition(":")
+    create = getattr(importlib.import_module(f"lakeward.autoloader.readers.{module}"), reader)
+    contents = FileContents(builder.options, BadRecordsWriter.of(builder), skips)
+    return cast("FormatReader", create(builder, contents))
 
 
 def _create_tracker(plan: ReadPlan, state: Path) -> FileTracker:

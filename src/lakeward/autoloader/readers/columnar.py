@@ -54,12 +54,12 @@ ROWS = 64_000
 
 
 class ColumnarReader:
-    """Reads the files of one task; `opened` opens a file of the format."""
+    """Reads the files of one task."""
 
-    def __init__(self, builder: BatchBuilder, contents: FileContents, opened: FileOpener) -> None:
+    def __init__(self, builder: BatchBuilder, contents: FileContents) -> None:
         self._builder = builder
         self._contents = contents
-        self._opened = opened
+        self._opened = file_opener(builder.options)
         plan = builder.plan
         is_orc = plan.format == "orc"
         widens = is_orc or plan.mode == "addNewColumnsWithTypeWidening"
