@@ -1,9 +1,9 @@
 """The types of request fields of the local workspace, from databricks-sdk: `python scripts/field_types.py`.
 
 Writes `src/lakeward/databricks_shims/local_workspace/field_types.json`, the one table of types: `types` are
-whole requests and objects, `names` the kinds of fields that are checked by their name in every route,
-`resources` the fields of what is kept as a client sends it. The server reads that file, since importing the
-SDK's dataclasses takes two seconds and 60 MB.
+whole requests, objects, and resources that are kept as a client sends them; `names` the kinds of fields that
+are checked by their name in every route. The server reads that file, since importing the SDK's dataclasses
+takes two seconds and 60 MB.
 """
 
 from __future__ import annotations
@@ -250,12 +250,6 @@ OTHERS: dict[str, str] = {
     "no_wait": "a boolean",
 }
 _KINDS = {str: "a string", int: "an integer", bool: "a boolean"}
-_JSON_TYPES = {
-    **{kind: each.__name__ for each, kind in _KINDS.items()},
-    **dict.fromkeys(["a list", "a list of objects"], "list"),
-    **dict.fromkeys(["an object", "a map"], "dict"),
-}
-
 _PLAIN = {str: "str", int: "int", bool: "bool", float: "float", object: "any", Any: "any"}
 
 
@@ -267,21 +261,17 @@ def tables() -> dict[str, Any]:
         hints = typing.get_type_hints(method)
         fields = [field for field in inspect.signature(method).parameters if field != "self"]
         found[name] = {field: _described(hints[field], found) for field in fields}
+    for name, sources in RESOURCES.items():
+        found[name] = {
+            field: _described(hint, found)
+            for source in sources
+            for field, hint in typing.get_type_hints(source).items()
+            if field not in (*_OPERANDS, "return")
+        }
     return {
         "sdk": __version__,
         "names": dict(sorted(names().items())),
-        "resources": {name: _fields(of) for name, of in RESOURCES.items()},
         "types": dict(sorted(found.items())),
-    }
-
-
-def _fields(sources: tuple[Any, ...]) -> dict[str, str]:
-    """Return the JSON type of each field that the requests or objects declare, of all types but fractions."""
-    return {
-        name: _JSON_TYPES[_kind(hint)]
-        for source in sources
-        for name, hint in typing.get_type_hints(source).items()
-        if name not in (*_OPERANDS, "return") and _kind(hint) in _JSON_TYPES
     }
 
 

@@ -28,7 +28,7 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
     is_name,
 )
 from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
-from lakeward.databricks_shims.local_workspace.field_types import request_types, resource_fields
+from lakeward.databricks_shims.local_workspace.field_types import request_types
 from lakeward.databricks_shims.local_workspace.name_patterns import is_like
 from lakeward.databricks_shims.local_workspace.object_descriptions import change_description
 from lakeward.databricks_shims.local_workspace.pages import paginate, paginate_query

@@ -1,8 +1,7 @@
 """The types of the API's fields, generated from databricks-sdk by `scripts/field_types.py`.
 
-One table with three parts: the types of whole requests and objects, for the settings of jobs and pipelines;
-the kinds of fields that are checked by their name in every route; the fields of resources that are kept as
-they are sent. A name with several kinds in the API (`parameters`) is not in the second part.
+One table with two parts: the types of whole requests, objects and resources; the kinds of fields that are
+checked by their name in every route. The second lacks names with several kinds in the API (`parameters`).
 """
 
 from __future__ import annotations
@@ -21,15 +20,9 @@ def field_kinds() -> Mapping[str, str]:
 
 
 def request_types() -> Mapping[str, Any]:
-    """Return requests and objects as tables of fields, and enumerations as lists of values."""
+    """Return requests, objects and resources as tables of fields, and enumerations as lists of values."""
     types: Mapping[str, Any] = _table()["types"]
     return types
-
-
-def resource_fields() -> Mapping[str, Mapping[str, str]]:
-    """Return the JSON types of the fields that clients set, by resource."""
-    fields: Mapping[str, Mapping[str, str]] = _table()["resources"]
-    return fields
 
 
 @cache

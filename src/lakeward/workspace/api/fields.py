@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import invalid_parameter, resource_fields
+from lakeward.databricks_shims.local_workspace import invalid_parameter, request_types
 
 Types = Mapping[str, type]
 
@@ -18,8 +18,18 @@ def types_of(resource: str) -> Types:
     >>> types_of("ip_access_list")["enabled"]
     <class 'bool'>
     """
-    types = {each.__name__: each for each in _NAMES}
-    return {name: types[kind] for name, kind in resource_fields()[resource].items()}
+    types = ((name, _json_type(kind)) for name, kind in request_types()[resource].items())
+    return {name: kind for name, kind in types if kind is not None}
+
+
+def _json_type(kind: Any) -> type | None:
+    """Return the JSON type of a field; None for a fraction and for a value of any type."""
+    if isinstance(kind, list | dict):
+        return type(kind)
+    described = request_types().get(kind)
+    if described is None:
+        return {"str": str, "int": int, "bool": bool}.get(kind)
+    return str if isinstance(described, list) else dict
 
 
 def read_fields(body: Mapping[str, Any], types: Types, *, required: Collection[str] = ()) -> dict[str, Any]:
