@@ -4,6 +4,7 @@
 <jobs>/<job>/runs/<run>/run.json        the run, once it has ended
                         progress.json   the run before that; one that was killed leaves it behind
                         logs/           the output of tasks in processes of their own, a file an attempt
+<jobs>/dbt-<run>/<task>.tar.gz          the artifacts of a dbt task
 """
 
 from __future__ import annotations
@@ -41,3 +42,8 @@ def task_log(run: Path, task: str, attempt: int) -> Path:
     """
     name = f"{task}{'' if attempt <= 1 else f'.{attempt}'}.log"
     return run / "logs" / name.replace("/", "_")
+
+
+def dbt_artifacts_file(jobs: Path, run_id: str, task_key: str) -> Path:
+    """Return the archive with the artifacts of a dbt task."""
+    return jobs / f"dbt-{run_id}" / f"{task_key}.tar.gz"

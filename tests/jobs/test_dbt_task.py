@@ -13,7 +13,8 @@ import pytest
 from tests.trees import write_files
 
 from lakeward.errors import ConfigurationError
-from lakeward.jobs import JobRun, artifacts_file
+from lakeward.jobs import JobRun
+from lakeward.run_files import dbt_artifacts_file
 from lakeward.session import Settings
 from lakeward.workspace_connection import Connection, connection_variables, write_connection_file
 
@@ -148,7 +149,7 @@ def test_host_and_token_are_those_of_the_workspace_and_the_token_is_redacted(
 
 def test_artifacts_are_kept_for_the_output_of_the_run(dbt: None, run_task: Run, settings: Settings) -> None:
     done, _ = run_task(commands=["dbt fail"])
-    with tarfile.open(artifacts_file(settings.jobs, done.run_id, "d")) as archive:
+    with tarfile.open(dbt_artifacts_file(settings.jobs, done.run_id, "d")) as archive:
         assert sorted(archive.getnames()) == ["target", "target/manifest.json"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import requests
 
-from lakeward.jobs import artifacts_file
+from lakeward.run_files import dbt_artifacts_file
 from tests.workspace.server import Server
 
 CLIENT = "http/dbt"
@@ -23,7 +23,7 @@ def test_the_artifacts_have_a_signed_link(server: Server) -> None:
         return dict(found["dbt_output"])
 
     # Without dbt there are no artifacts.
-    file = artifacts_file(server.state / "jobs", str(run["run_id"]), "d")
+    file = dbt_artifacts_file(server.state / "jobs", str(run["run_id"]), "d")
     file.unlink(missing_ok=True)
     assert output() == {}
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,6 @@ from lakeward.lazy_imports import lazy_exports
 if TYPE_CHECKING:
     from lakeward.jobs.alert_condition import ALERT_ERROR, ALERT_UNKNOWN, alert_state
     from lakeward.jobs.concurrency import free_memory
-    from lakeward.jobs.dbt_artifacts import artifacts_file
     from lakeward.jobs.definition import library_lines, tasks_of
     from lakeward.jobs.dynamic_values import RunTrigger
     from lakeward.jobs.packages import map_workspace_paths, require_packages

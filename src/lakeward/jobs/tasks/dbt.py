@@ -20,10 +20,10 @@ from typing import Any, TextIO
 
 from lakeward.dbutils import record_secret, redact
 from lakeward.errors import ConfigurationError, JobError
-from lakeward.jobs.dbt_artifacts import artifacts_file
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.jobs.tasks.user_code import Action, Context
+from lakeward.run_files import dbt_artifacts_file
 from lakeward.session import find_platform_folder, is_platform_path
 from lakeward.workspace_connection import NO_WORKSPACE, WORKSPACE_ID, process_connection
 
@@ -207,7 +207,7 @@ def _keep_artifacts(context: Context, task: Task, folder: Path) -> None:
     target = folder / "target"
     if context.run_id is None or not target.is_dir():
         return
-    place = artifacts_file(context.settings.jobs, context.run_id, task.key)
+    place = dbt_artifacts_file(context.settings.jobs, context.run_id, task.key)
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tarfile.open(place, "w:gz") as archive:
         archive.add(target, arcname="target")
