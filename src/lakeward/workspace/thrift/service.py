@@ -51,7 +51,6 @@ _STATES = {
     "CANCELED": OperationState.CANCELED,
     "CLOSED": OperationState.CLOSED,
 }
-_ACTIVE = (OperationState.PENDING, OperationState.RUNNING)
 _ARROW_FLAGS = {
     "timestampAsArrow": "timestamp",
     "decimalAsArrow": "decimal",
