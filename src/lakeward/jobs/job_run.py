@@ -142,14 +142,14 @@ class TaskLauncher:
 
         Paths without a scheme are DBFS paths in the JVM from then on, as they are for all tasks.
         """
-        from lakeward.session import open_gateway, session
+        from lakeward.session import GatewayServer, session
 
         with self._lending:
             if not self._is_lent:
                 self._scopes.enter_context(dbfs_paths())
                 self._is_lent = True
         try:
-            return open_gateway(session(self.settings), f"lakeward-{uuid.uuid4().hex}")
+            return GatewayServer(session(self.settings), f"lakeward-{uuid.uuid4().hex}")
         except LakewardError:
             return None
 

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from lakeward.session.jvm.shared_jvm import (
         GatewayAddress,
         GatewayServer,
-        open_gateway,
         shared_gateway,
         use_shared_jvm,
     )

@@ -53,11 +53,6 @@ _borrowed: GatewayAddress | None = None
 _lend: Callable[[], GatewayAddress | None] | None = None
 
 
-def open_gateway(spark: SparkSession, tag: str) -> GatewayServer:
-    """Open a gateway to the JVM of `spark` for another process of this user."""
-    return GatewayServer(spark, tag)
-
-
 def use_shared_jvm(lend: Callable[[], GatewayAddress | None]) -> None:
     """Create the sessions of this process in the JVM that `lend` returns on first use.
 
