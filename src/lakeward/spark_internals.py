@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
     from pyspark.sql.types import DataType, StructType
 
 JavaObject = Any
@@ -335,6 +336,14 @@ def analyzed_plan(frame: DataFrame) -> JavaObject:
 def optimized_plan(frame: DataFrame) -> JavaObject:
     """Return the plan after the optimizer."""
     return java_frame(frame).queryExecution().optimizedPlan()
+
+
+def has_stateful_processor(writer: DataStreamWriter) -> bool:
+    """Return whether the query of a stream calls transformWithState."""
+    frame: Any = writer._df
+    jvm: Any = jvm_view(frame.sparkSession)
+    found: bool = jvm.lakeward.StreamSessions.hasStatefulProcessor(analyzed_plan(frame))
+    return found
 
 
 def executed_plan(frame: DataFrame) -> JavaObject:

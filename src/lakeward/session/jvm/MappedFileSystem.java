@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
@@ -38,6 +39,22 @@ public class MappedFileSystem extends LocalFileSystem {
 
     public File pathToFile(Path path) {
         return ((Raw) getRaw()).pathToFile(path);
+    }
+
+    /** RocksDB's state is copied to its checkpoint. The superclass takes a file of this machine for one of this file system. */
+    public void copyFromLocalFile(boolean delete, Path from, Path to) throws IOException {
+        if (isOwn(from)) super.copyFromLocalFile(delete, from, to);
+        else FileUtil.copy(getLocal(getConf()), from, this, to, delete, getConf());
+    }
+
+    public void copyToLocalFile(boolean delete, Path from, Path to) throws IOException {
+        if (isOwn(to)) super.copyToLocalFile(delete, from, to);
+        else FileUtil.copy(this, from, getLocal(getConf()), to, delete, getConf());
+    }
+
+    private boolean isOwn(Path path) {
+        String scheme = path.toUri().getScheme();
+        return getScheme().equals(scheme == null ? "file" : scheme);
     }
 
     public static class Raw extends RawLocalFileSystem {

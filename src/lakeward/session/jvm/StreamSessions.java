@@ -1,9 +1,11 @@
 package lakeward;
 
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
+import scala.runtime.AbstractFunction1;
 
 /**
  * Functions of foreachBatch have the current catalog and schema of the session that starts the stream. Spark
@@ -30,6 +32,17 @@ public class StreamSessions extends StreamingQueryListener {
         SparkSession clone = session.cloneSession();
         copyCurrentSchema(session, clone);
         return clone;
+    }
+
+    /** True for a plan with transformWithState, of any form. */
+    public static boolean hasStatefulProcessor(LogicalPlan plan) {
+        return plan.exists(new Processor());
+    }
+
+    public static class Processor extends AbstractFunction1 {
+        public Object apply(Object node) {
+            return Boolean.valueOf(node.getClass().getSimpleName().startsWith("TransformWithState"));
+        }
     }
 
     private static void copyCurrentSchema(SparkSession from, SparkSession to) {
