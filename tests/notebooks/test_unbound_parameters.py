@@ -36,3 +36,31 @@ def test_another_error_stays(desk: Desk) -> None:
     file = desk.file("cells.sql", "-- Databricks notebook source\nSELECT * FROM no_such_table\n")
     finished = desk.run(file)
     assert finished.error is not None and finished.error.condition == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+LINES = {
+    "of a statement": (
+        "SELECT 1;\n\nSELECT\n  2;\n-- next\nCREATE TABLE main.no_such_schema.t (id int);\nSELECT 3",
+        6,
+    ),
+    "with a position": ("SELECT 1;\nSELECT *\nFROM no_such_table;\nSELECT 3", 3),
+    "after a widget": (
+        "CREATE WIDGET TEXT w DEFAULT 'main.no_such_schema';\ndrop schema\n  IDENTIFIER(:w)",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "prefix", ["-- Databricks notebook source\n", "# Databricks notebook source\n# MAGIC %sql\n"]
+)
+@pytest.mark.parametrize("name", LINES)
+def test_an_error_of_a_cell_names_the_line_of_its_statement(desk: Desk, name: str, prefix: str) -> None:
+    text, line = LINES[name]
+    magic = "MAGIC" in prefix
+    body = "\n".join(f"# MAGIC {each}" for each in text.split("\n")) if magic else text
+    finished = desk.run(desk.file("cells.py" if magic else "cells.sql", f"{prefix}{body}\n"))
+    assert finished.error is not None
+    assert finished.error.place.endswith(f":{line + prefix.count(chr(10))}"), finished.error
+    shown = text.split("\n")[line - 1] if "position" not in name else "SELECT *"
+    assert str(finished.error).endswith(f"\n    {shown}")

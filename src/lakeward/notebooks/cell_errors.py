@@ -74,8 +74,12 @@ def explain_error(
     if frames:
         place = f"{frames[-1].filename}:{frames[-1].lineno}"
     else:
-        position = sql_position(str(error))
-        place = f"{file}:{position[0]}" if position else f"{file}:{line}"
+        statement: tuple[int, str] | None = error.__dict__.get("statement")
+        position = sql_position(str(error)) or statement or (line,)
+        place = f"{file}:{position[0]}"
+        if statement is not None:
+            shown = () if statement[1] in message else (statement[1],)
+            return CellError(cell, condition, message, place, shown)
     trace = tuple(
         linecache.getline(frame.filename, frame.lineno or 0).rstrip("\n")
         or f"{frame.filename}:{frame.lineno}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,24 @@ def widget_statement(text: str) -> Widget | Removal | None:
     return Widget(kind, name, default, choices)
 
 
+@contextmanager
+def located_errors(statement: str, source: str, line: int) -> Iterator[None]:
+    """Add line and text of the statement to errors of the block: Spark gives some conditions no position.
+
+    `statement` begins with as many newlines as in its file; `source` is the cell, which begins at `line`.
+    """
+    try:
+        yield
+    except Exception as error:
+        first = next(iter(tokenize(statement) or ()), None)
+        if first is not None:
+            number = statement.count("\n", 0, first.start) + 1
+            # Of the source: the statement has the values of widgets.
+            text = "".join(source.splitlines()[number - line : number - line + 1]).strip()
+            error.__dict__.setdefault("statement", (number, text))
+        raise
+
+
 class SqlCells:
     """Runs SQL cells with the notebook's widgets.
 
@@ -118,11 +137,12 @@ class SqlCells:
         while (statement := next(statements, None)) is not None:
             done += 1
             wanted = widget_statement(statement)
-            if wanted is None:
-                self._enter_schema(statement)
-                last = self._sql(statement)
-                continue
-            self._widget(wanted)
+            with located_errors(statement, source, line):
+                if wanted is None:
+                    self._enter_schema(statement)
+                    last = self._sql(statement)
+                    continue
+                self._widget(wanted)
             last = None
             if self._widgets != widgets:
                 # Later statements use the new values.
