@@ -44,6 +44,24 @@ def test_new_columns_in_the_files_restart_the_update_once(lab: Lab) -> None:
     assert [event.state for event in lab.events if not event.dataset].count("FAILED") == 0
 
 
+def test_new_columns_that_no_update_adds_do_not_restart_it(lab: Lab) -> None:
+    landing = _landing_with_one_file(lab)
+    lab.file("a.py", f"""
+        import dlt
+        @dlt.table
+        def bronze():
+            files = spark.readStream.format("cloudFiles").option("cloudFiles.format", "json")
+            return files.option("cloudFiles.schemaEvolutionMode", "failOnNewColumns").load("{landing}")
+    """)  # fmt: skip
+    lab.done()
+    (landing / "b.json").write_text('{"id": 2, "name": "Ann"}\n')
+    update = lab.run()
+    assert update.state == "FAILED" and "automatic retry: false" in str(update.error)
+    created = [json.loads(row["details"])["create_update"] for row in lab.log("event_type = 'create_update'")]
+    assert [each["cause"] for each in created] == ["USER_ACTION", "USER_ACTION"]
+    assert not [event for event in lab.events if "restarted" in event.message]
+
+
 def test_an_update_restarts_for_each_evolution(lab: Lab) -> None:
     landing = _landing_with_one_file(lab)
     lab.file("a.py", f"""

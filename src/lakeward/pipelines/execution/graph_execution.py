@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
+# In its text where the mode of the stream, `failOnNewColumns`, adds no columns.
+_NO_RETRY = "automatic retry: false"
 
 
 class GraphExecution:
@@ -202,8 +204,8 @@ class GraphExecution:
 
     def _failed(self, dataset: Dataset, flow: Flow, error: Exception) -> str:
         """Report the failure of a flow; return its text."""
-        self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
         text = self._error_text(error, dataset)
+        self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS) and _NO_RETRY not in text
         self.reporter.flow_state(dataset, flow.name, "FAILED", error=text)
         return text
 
