@@ -14,8 +14,10 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from lakeward.dbutils import DBUtils
+from lakeward.session import condition_of
 from tests.lanes import sampled
 
 T = "main.default.format_check"
@@ -190,3 +192,45 @@ def test_an_absent_folder_and_a_part_of_a_table_are_none_without_a_log(
     with pytest.raises(AnalysisException) as raised:
         spark.readStream.format("delta").load(str(tmp_path))
     assert raised.value.getCondition() != "DELTA_MISSING_TRANSACTION_LOG"
+
+
+EXCEL: dict[str, Callable[[SparkSession, str], Any]] = {
+    "read": lambda spark, path: spark.read.format("excel").load(path),
+    "stream": lambda spark, path: spark.readStream.format("Excel").load(path),
+    "path": lambda spark, path: spark.sql(f"SELECT * FROM excel.`{path}`"),
+    "read_files": lambda spark, path: spark.sql(f"SELECT * FROM read_files('{path}', format => 'excel')"),
+}
+
+
+@pytest.mark.parametrize("reader", EXCEL)
+def test_excel_is_refused_with_what_reads_it(spark: SparkSession, tmp_path: Path, reader: str) -> None:
+    file = tmp_path / "book.xlsx"
+    file.write_bytes(b"PK")
+    with pytest.raises(AnalysisException, match=r"pandas\.read_excel") as raised:
+        EXCEL[reader](spark, str(file))
+    expected = "CF_INVALID_OPTION_VALUE" if reader == "read_files" else "UNSUPPORTED_SQL"
+    assert condition_of(raised.value) == expected
+
+
+def test_a_data_source_of_the_project_reads_excel(spark: SparkSession) -> None:
+    class Book(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "excel"
+
+        def schema(self) -> str:
+            return "a INT"
+
+        def reader(self, schema: Any) -> Any:
+            del schema
+
+            class Sheet(DataSourceReader):
+                def read(self, partition: Any) -> Any:
+                    del partition
+                    yield (1,)
+
+            return Sheet()
+
+    session = spark.newSession()
+    session.dataSource.register(Book)
+    assert session.read.format("excel").load().collect() == [(1,)]

@@ -16,6 +16,7 @@ from lakeward.autoloader.options.option_table import FORMATS, MODES, OPTIONS, PR
 from lakeward.errors import CloudFilesError
 from lakeward.suggestions import close_matches
 
+_NO_EXCEL = "Spark has no reader of Excel: read the file with pandas.read_excel and spark.createDataFrame."
 _SIZE = re.compile(r"(\d+)\s*([a-z]*)")
 _UNITS = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5}
 _INTERVAL = re.compile(r"(\d+)\s*(second|minute|hour|day|week|month|year)s?")
@@ -131,7 +132,7 @@ class Options:
             raise CloudFilesError(
                 "CF_INVALID_OPTION_VALUE",
                 f"Option {row.key} is set to {shown}; expected {error}.",
-                next_step="Correct the value or remove the option.",
+                next_step=_NO_EXCEL if text.lower() == "excel" else "Correct the value or remove the option.",
             ) from None
 
     @cached_property

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.sources.DeltaDataSource;
+import org.apache.spark.sql.execution.datasources.DataSource;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import scala.Option;
@@ -78,6 +79,7 @@ public class FormatCheck extends SessionRule {
             if (plan instanceof UnresolvedDataSource) {
                 UnresolvedDataSource source = (UnresolvedDataSource) plan;
                 // A stream of Delta may begin before the table.
+                requireReader(session, source.format());
                 if (source.isStreaming() && source.format().equalsIgnoreCase("delta")) return;
                 for (int i = 0; i < source.paths().length(); i++) {
                     check(source.format(), (String) source.paths().apply(i), known);
@@ -88,6 +90,7 @@ public class FormatCheck extends SessionRule {
             }
             Seq name = ((UnresolvedRelation) plan).multipartIdentifier();
             if (name.length() != 2 || !((String) name.apply(1)).contains("/")) return;
+            requireReader(session, (String) name.apply(0));
             if (plan.isStreaming() && "delta".equalsIgnoreCase((String) name.apply(0))) return;
             check((String) name.apply(0), (String) name.apply(1), known);
         }
@@ -108,6 +111,19 @@ public class FormatCheck extends SessionRule {
             + "`, but you are trying to " + operation + " `" + path + "` using format(\"" + lower
             + "\"). You must use 'format(\"delta\")' when reading and writing to a Delta table. Set " + SETTING
             + " to false to use its files all the same.");
+    }
+
+    /** Databricks reads Excel itself; Spark does so with a data source that the project brings. */
+    private static void requireReader(SparkSession session, String format) {
+        if (!format.equalsIgnoreCase("excel") || session.sessionState().dataSourceManager().dataSourceExists(format)) return;
+        try {
+            DataSource.lookupDataSource(format, session.sessionState().conf());
+            return;
+        } catch (Exception absent) {
+            // Spark's own error has no next step.
+        }
+        throw PythonSqlBridge.error("UNSUPPORTED_SQL", "0A000", "The format excel is not supported here: Spark has no reader of it. Read the file with"
+            + " pandas.read_excel (package openpyxl) and spark.createDataFrame, or register a Python data source of that name.");
     }
 
     /** Files that are no Delta table are not read as one; Delta reports an absent table, as if there were no files. */

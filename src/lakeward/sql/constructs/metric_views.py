@@ -37,9 +37,18 @@ class _InvalidError(Exception):
 def _create(cursor: TokenCursor) -> Edits | Refusal:
     cursor.need("CREATE")
     cursor.words("OR", "REPLACE")
+    is_global = cursor.words("GLOBAL")
+    is_temporary = cursor.words("TEMPORARY") or cursor.words("TEMP")
     cursor.need("VIEW")
     while not cursor.words("WITH", "METRICS"):
         cursor.skip()
+    if is_temporary or is_global:
+        return Refusal(
+            "UNSUPPORTED_SQL",
+            "A temporary metric view is not supported here: Spark has none. Create it in a schema, without "
+            "TEMPORARY.",
+            "0A000",
+        )
     return _with_definition(cursor)
 
 

@@ -150,10 +150,8 @@ CONSTRUCTS = in_area(
         statement=_atomic_block,
         test="tests/sql/test_transactions.py",
     ),
-    unsupported(
-        "BEGIN TRANSACTION",
-        example="BEGIN TRANSACTION",
-        starts="BEGIN TRANSACTION",
-        reason="use BEGIN ATOMIC … END.",
+    *(
+        unsupported(words, example=words, starts=words, reason="use BEGIN ATOMIC … END.")
+        for words in ("BEGIN TRANSACTION", "COMMIT", "ROLLBACK")
     ),
 )
