@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,7 +31,13 @@ hypothesis_settings.register_profile("suite", deadline=None, suppress_health_che
 hypothesis_settings.load_profile("suite")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get(lanes.LANE) == "fast":
+        # Before collection: modules of tests are imported there.
+        refusal = ExitStack()
+        folder = refusal.enter_context(TemporaryDirectory())
+        refusal.enter_context(lanes.java_refused(Path(folder)))
+        config.add_cleanup(refusal.close)
     # A shell starts background jobs with SIGINT ignored, and the processes that tests interrupt inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -44,12 +52,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _java_of_the_lane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    if os.environ.get(lanes.LANE) != "fast":
-        with lanes.quick_java():
-            yield
+def _java_of_the_lane() -> Iterator[None]:
+    if os.environ.get(lanes.LANE) == "fast":
+        yield
         return
-    with lanes.java_refused(tmp_path_factory.mktemp("lane")):
+    with lanes.quick_java():
         yield
 
 

@@ -9,34 +9,42 @@ from typing import Any
 import pytest
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.streaming.conftest import Streams
 
-NAME = F.col("_metadata.file_name")
+
+def name() -> Column:
+    """Return the column; made at import it would start a JVM in workers that need none."""
+    return F.col("_metadata.file_name")
+
+
 FRAMES: dict[str, Callable[[SparkSession, str, str], DataFrame]] = {
-    "load": lambda s, _, path: s.readStream.format("delta").load(path).withColumn("f", NAME),
+    "load": lambda s, _, path: s.readStream.format("delta").load(path).withColumn("f", name()),
     "option path": lambda s, _, path: s.readStream.load(path=path, format="delta").select(
-        "id", NAME.alias("f")
+        "id", name().alias("f")
     ),
     "one file per batch": lambda s, _, path: (
-        s.readStream.format("delta").option("MAXFILESPERTRIGGER", 1).load(path).select("id", NAME.alias("f"))
+        s.readStream.format("delta")
+        .option("MAXFILESPERTRIGGER", 1)
+        .load(path)
+        .select("id", name().alias("f"))
     ),
-    "table": lambda s, t, _: s.readStream.table(t).select("id", NAME.alias("f")),
+    "table": lambda s, t, _: s.readStream.table(t).select("id", name().alias("f")),
     "table of a reader": lambda s, t, _: (
-        s.readStream.option("skipChangeCommits", True).table(t).select("id", NAME.alias("f"))
+        s.readStream.option("skipChangeCommits", True).table(t).select("id", name().alias("f"))
     ),
     "below other columns": lambda s, t, _: (
-        s.readStream.table(t).select("id").where("id > 0").withColumn("f", NAME)
+        s.readStream.table(t).select("id").where("id > 0").withColumn("f", name())
     ),
     "alias": lambda s, t, _: (
         s.readStream.table(t).alias("a").select("a.id", F.col("a._metadata.file_name").alias("f"))
     ),
     "union": lambda s, t, _: (
         s.readStream.table(t)
-        .select("id", NAME.alias("f"))
-        .union(s.readStream.table(t).select("id", NAME.alias("f")))
+        .select("id", name().alias("f"))
+        .union(s.readStream.table(t).select("id", name().alias("f")))
     ),
     "SQL": lambda s, t, _: s.sql(f"SELECT id, _metadata.file_name AS f FROM STREAM({t})"),
     "SQL of a path": lambda s, _, path: s.sql(
@@ -49,7 +57,7 @@ FRAMES: dict[str, Callable[[SparkSession, str, str], DataFrame]] = {
 def test_a_stream_of_a_delta_table_knows_the_file_of_each_row(streams: Streams, form: str) -> None:
     spark, table = streams.spark, streams.table
     path = DeltaTable.forName(spark, table).detail().first()["location"]
-    expected = {tuple(row) for row in spark.table(table).select("id", NAME).collect()}
+    expected = {tuple(row) for row in spark.table(table).select("id", name()).collect()}
     rows = spark.table(streams.run(FRAMES[form](spark, table, path), "append", {"availableNow": True}))
     assert {(row["id"], row["f"]) for row in rows.collect()} == expected
 
@@ -57,7 +65,7 @@ def test_a_stream_of_a_delta_table_knows_the_file_of_each_row(streams: Streams, 
 def test_the_column_is_there_when_named_and_nowhere_else(streams: Streams) -> None:
     whole = streams.stream()
     assert whole.columns == ["id", "at", "k"]
-    assert whole.withColumn("f", NAME).columns == ["id", "at", "k", "f"]
+    assert whole.withColumn("f", name()).columns == ["id", "at", "k", "f"]
     assert whole.select("*", "_metadata").columns == ["id", "at", "k", "_metadata"]
     rows = streams.spark.table(streams.run(whole, "append", {"availableNow": True}))
     assert rows.columns == ["id", "at", "k"]

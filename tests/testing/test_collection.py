@@ -170,6 +170,30 @@ def test_the_active_session_is_there_before_the_first_test(tmp_path: Path, acces
     assert "2 passed" in pytest_in(project(tmp_path, _ACTIVE.replace("ACCESS", access)))
 
 
+_LOOKS = """
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
+import package
+
+
+def test_a_package_that_looks_for_a_session():
+    assert package.session() is None
+"""
+
+
+def test_packages_that_look_for_a_session_start_none(tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "package.py"
+    package.parent.mkdir()
+    package.write_text(
+        "def session():\n"
+        "    from pyspark.sql import SparkSession\n"
+        "    return SparkSession.getActiveSession()\n"
+    )
+    assert "1 passed" in pytest_in(project(tmp_path, _LOOKS))
+
+
 _FOLDERS = """
 def test_batch(spark):
     spark.read.csv("/mnt/raw/in.csv")

@@ -23,6 +23,7 @@ from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
 from lakeward.session.settings import Settings
 from lakeward.session.tables.catalogs import admit_spark_catalog
 from lakeward.spark_internals import activated, activated_session, active_context, apply_modifiable_settings
+from lakeward.user_code import is_user_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("lakeward")
 _warned: set[str] = set()
 _starts_on_access = False
-# Their requests for a session that may be there are not the user's.
-_NOT_USERS = ("delta", "lakeward", "pyspark")
 # PySpark's `active` and its decorator, which call `getActiveSession`.
 _OF_ACTIVE = ("active", "wrapped")
 
@@ -235,7 +234,8 @@ def _is_first_access_of_user(caller: FrameType) -> bool:
         return False
     while caller.f_code.co_name in _OF_ACTIVE and caller.f_back is not None:
         caller = caller.f_back
-    return str(caller.f_globals.get("__name__")).partition(".")[0] not in _NOT_USERS
+    # Packages such as mlflow look whether there is a session. They need none.
+    return is_user_file(caller.f_code.co_filename)
 
 
 _SESSION, _BUILDER = "pyspark.sql.session:SparkSession", "pyspark.sql.session:SparkSession.Builder"
