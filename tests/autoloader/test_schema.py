@@ -174,6 +174,19 @@ def test_versions_only_grow_and_the_first_writer_wins(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "_schemas").iterdir()] == ["0"]
 
 
+def test_a_version_grows_from_the_one_that_its_writer_has_read(tmp_path: Path) -> None:
+    """Two tasks of a batch find new fields: the second one must not add what grew from an older version."""
+    first, second = SchemaStore(str(tmp_path)), SchemaStore(str(tmp_path))
+    first.add((schema_of(a="long"), StructType()))
+    assert first.latest() == second.latest()
+    assert first.add((schema_of(a="long", b="long"), StructType()))
+    assert not second.add((schema_of(a="long", c="long"), StructType()))
+    assert second.latest() == (schema_of(a="long", b="long"), StructType())
+    assert second.add((schema_of(a="long", b="long", c="long"), StructType()))
+    assert second.add((schema_of(a="long", b="long", c="long", d="long"), StructType()))
+    assert first.numbers() == [0, 1, 2, 3]
+
+
 def test_a_damaged_version_is_named(tmp_path: Path) -> None:
     SchemaStore(str(tmp_path)).add((schema_of(a="long"), StructType()))
     (tmp_path / "_schemas" / "1").write_text("v1\n{")

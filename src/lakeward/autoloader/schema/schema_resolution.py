@@ -64,6 +64,7 @@ class SchemaStore:
                 next_step="Use a local or mounted directory.",
             )
         self._folder = Path(location) / "_schemas"
+        self._seen: int | None = None
 
     def numbers(self) -> list[int]:
         """Return existing versions, oldest first."""
@@ -73,10 +74,10 @@ class SchemaStore:
 
     def latest(self) -> SchemaVersion | None:
         """Return the latest version, None before the first; raise CF_INVALID_STORED_SCHEMA."""
-        numbers = self.numbers()
-        if not numbers:
+        self._seen = self._last_number()
+        if self._seen < 0:
             return None
-        path = self._folder / str(numbers[-1])
+        path = self._folder / str(self._seen)
         try:
             head, body = path.read_text("utf-8").split("\n", 1)
             kept = json.loads(body)
@@ -94,13 +95,22 @@ class SchemaStore:
             ) from None
 
     def add(self, version: SchemaVersion) -> bool:
-        """Add the next version atomically; return False if another writer was first."""
+        """Add the version after the one that `latest` has returned, atomically.
+
+        Returns False if another writer was first: its version is what the next one must grow from.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
-        numbers = self.numbers()
-        target = self._folder / str(numbers[-1] + 1 if numbers else 0)
+        number = (self._last_number() if self._seen is None else self._seen) + 1
         data, partitions = version
         body = {"dataSchemaJson": data.json(), "partitionSchemaJson": partitions.json()}
-        return atomic_create(target, f"{_HEAD}\n{json.dumps(body, ensure_ascii=False)}\n", synced=True)
+        text = f"{_HEAD}\n{json.dumps(body, ensure_ascii=False)}\n"
+        added = atomic_create(self._folder / str(number), text, synced=True)
+        if added and self._seen is not None:
+            self._seen = number
+        return added
+
+    def _last_number(self) -> int:
+        return max(self.numbers(), default=-1)
 
 
 def fixed_schema(options: Options) -> StructType:
