@@ -41,7 +41,7 @@ class Total(StatefulProcessor):
         listed = sum(row[0] for row in self.list.get())
         return total if listed == total == self.map.getValue(("total",))[0] else -1
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], **_: Any) -> Iterator[Any]:  # noqa: N802
+    def handleInputRows(self, key: Any, rows: Iterator[Any], *_: Any) -> Iterator[Any]:  # noqa: N802
         yield Row(k=key[0], total=self.add([row.id for row in rows]))
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Total(StatefulProcessor):
 
 
 class PandasTotal(Total):
-    def handleInputRows(self, key: Any, rows: Iterator[Any], **_: Any) -> Iterator[Any]:  # noqa: N802
+    def handleInputRows(self, key: Any, rows: Iterator[Any], *_: Any) -> Iterator[Any]:  # noqa: N802
         total = self.add([int(each) for frame in rows for each in frame["id"]])
         yield pd.DataFrame({"k": [key[0]], "total": [total]})
 
