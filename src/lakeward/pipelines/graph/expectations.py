@@ -109,21 +109,20 @@ def _any_of(conditions: Sequence[Column]) -> Column:
 
 
 def apply_expectations(
-    df: DataFrame, expectations: Sequence[Expectation], *, metric: str, flow: str
+    df: DataFrame, expectations: Sequence[Expectation], *, metric: str | None, flow: str
 ) -> DataFrame:
-    """Count expectations on `df` under `metric`, filter by drop expectations, raise by fail expectations."""
+    """Count expectations on `df` under `metric`, filter by drop expectations, raise by fail expectations.
+
+    Nothing is counted without a `metric`.
+    """
     if not expectations:
         return df
-    return _with_columns_below(
-        df,
-        expectations,
-        lambda rows: enforce_expectations(
-            rows.observe(metric, *_metric_columns(expectations)),
-            expectations,
-            flow=flow,
-            width=len(df.columns),
-        ),
-    )
+
+    def apply(rows: DataFrame) -> DataFrame:
+        counted = rows if metric is None else rows.observe(metric, *_metric_columns(expectations))
+        return _enforce_expectations(counted, expectations, flow=flow, width=len(df.columns))
+
+    return _with_columns_below(df, expectations, apply)
 
 
 def _with_columns_below(
@@ -208,12 +207,12 @@ def split_dropped_keys(
     return kept_rows(named, drops).toDF(*keys.columns), dropped.toDF(*keys.columns)
 
 
-def enforce_expectations(
-    df: DataFrame, expectations: Sequence[Expectation], *, flow: str, width: int | None = None
+def _enforce_expectations(
+    df: DataFrame, expectations: Sequence[Expectation], *, flow: str, width: int
 ) -> DataFrame:
-    """Filter by drop expectations and raise by fail expectations, without counts.
+    """Filter by drop expectations and raise by fail expectations.
 
-    A violation shows the first `width` columns of the record, by default all.
+    A violation shows the first `width` columns of the record.
     """
     from pyspark.sql import functions as F
 
@@ -222,11 +221,8 @@ def enforce_expectations(
     kept = ~_any_of(drops) if drops else F.lit(True)
     if fails:
         broken = _any_of([~_is_satisfied(expectation) for expectation in fails])
-        shown = (
-            ["*"]
-            if width in (None, len(df.columns))
-            else [quote_identifier(name) for name in df.columns[:width]]
-        )
+        names = df.columns
+        shown = ["*"] if width == len(names) else [quote_identifier(name) for name in names[:width]]
         kept = F.when(broken, F.raise_error(_violation_report(fails, flow, shown))).otherwise(kept)
     return df.where(kept) if drops or fails else df
 

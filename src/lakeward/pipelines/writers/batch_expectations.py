@@ -24,14 +24,14 @@ class BatchExpectations:
 
     def __init__(self, run: FlowRun) -> None:
         self.dataset, self.expectations = run.dataset.name, run.dataset.expectations
-        self.flow, self._metric = run.flow.name, f"lakeward_cdc_{run.update_id}"
+        self.flow = run.flow.name
         self.counts = ExpectationCounts.none(self.expectations)
 
     def __call__(self, batch: DataFrame) -> DataFrame:
         if not self.expectations:
             return batch
         self.counts += count_expectations(batch, self.expectations)
-        return apply_expectations(batch, self.expectations, metric=self._metric, flow=self.flow)
+        return apply_expectations(batch, self.expectations, metric=None, flow=self.flow)
 
     def account(
         self,
