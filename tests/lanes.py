@@ -34,7 +34,8 @@ from lakeward.session.cache import cache_dir
 from lakeward.session.jvm.java_runtime import find_java
 
 LANE = "LAKEWARD_TEST_LANE"
-SESSION_FIXTURES = {"suite_settings", "lakehouse"}
+# `test_spark` gets the shared session without naming it.
+SESSION_FIXTURES = {"suite_settings", "lakehouse", "test_spark"}
 
 # Settings of the suite's shared session. Queries of ten rows spend their time in planning and in generating
 # and compiling code, not in running: interpreted evaluation without adaptive re-planning is several times
@@ -172,7 +173,7 @@ def java_refused(folder: Path) -> Iterator[None]:
     program = home / "bin" / "java"
     program.write_text(
         "#!/bin/sh\n"
-        'echo "The fast lane starts no JVM; mark this test `process`: $PYTEST_CURRENT_TEST" >&2\n'
+        'echo "The fast lane starts no JVM; mark this test spark or process: $PYTEST_CURRENT_TEST" >&2\n'
         "exit 97\n"
     )
     program.chmod(0o755)

@@ -153,6 +153,7 @@ def test_artifacts_are_kept_for_the_output_of_the_run(dbt: None, run_task: Run, 
         assert sorted(archive.getnames()) == ["target", "target/manifest.json"]
 
 
+@pytest.mark.spark
 def test_a_notebook_continues_after_the_import_of_spark_connect(run_job: Callable[..., JobRun]) -> None:
     """As Python models of dbt do; PySpark would end the process where grpc is not installed."""
     cell = (

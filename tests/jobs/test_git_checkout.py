@@ -88,6 +88,7 @@ def test_files_are_those_of_the_checkout(
     assert "/Workspace" not in str(job["tasks"])
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("kind", ["file", "notebook"])
 def test_the_code_of_the_checkout_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setenv("OUT", str(tmp_path / "out"))

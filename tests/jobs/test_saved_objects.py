@@ -87,6 +87,7 @@ LATER = {
 }
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("name", ALERTS)
 def test_an_alert_task_succeeds_in_every_state_and_hands_it_over(name: str, tmp_path: Path) -> None:
     declared, fields, state = ALERTS[name]
@@ -95,6 +96,7 @@ def test_an_alert_task_succeeds_in_every_state_and_hands_it_over(name: str, tmp_
     assert run.exit_values == {"a": state}
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("declared", "text"),
     [
@@ -115,6 +117,7 @@ FILE = {"query_lines": ["SELECT", "  7 AS n"], "evaluation": evaluation(), "sche
 FILED = {"display_name": "a", "warehouse_id": "w", "file_path": "./a.dbalert.json"}
 
 
+@pytest.mark.spark
 def test_an_alert_may_be_in_a_file(tmp_path: Path) -> None:
     files = {"a.dbalert.json": json.dumps(FILE)}
     run = run_of(tmp_path, {"alerts": {"a": FILED}}, [alert_task()], files)
@@ -197,12 +200,14 @@ PASSES = {
 }
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("name", PASSES)
 def test_a_dashboard_task_runs_the_queries_of_its_datasets(name: str, tmp_path: Path) -> None:
     run = run_of(tmp_path, dashboard({"name": "x", **PASSES[name]}), [DASHBOARD_TASK])
     assert [(task.state, task.error) for task in run.tasks] == [("SUCCESS", None)]
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("query", "condition"),
     [("SELECT missing", "UNRESOLVED_COLUMN"), ("SELECT 1 / (id - 5) FROM range(9)", "DIVIDE_BY_ZERO")],
@@ -215,6 +220,7 @@ def test_a_query_that_fails_is_the_task_s_error(query: str, condition: str, tmp_
     assert run.state == "COMPLETED"
 
 
+@pytest.mark.spark
 def test_the_dashboard_s_catalog_and_schema_win_and_end_with_the_task(tmp_path: Path) -> None:
     resources = dashboard(
         {"name": "x", "query": "SELECT assert_true(current_schema() = 'tpch')", "schema": "x"}
