@@ -277,7 +277,15 @@ def _is_provided(name: str, package: str) -> bool:
 @cache
 def _owners() -> Mapping[str, list[str]]:
     # Reads the metadata of every installed package: 0.3 s, and most repositories do without.
-    return metadata.packages_distributions()
+    if sys.version_info >= (3, 11):
+        return metadata.packages_distributions()
+    # Python 3.10 reads `top_level.txt` alone, which newer wheels do not have.
+    owners: dict[str, list[str]] = {}
+    for package in metadata.distributions():
+        names = {path.parts[0].removesuffix(".py") for path in package.files or () if path.suffix == ".py"}
+        for name in names:
+            owners.setdefault(name, []).append(package.metadata["Name"])
+    return owners
 
 
 @cache

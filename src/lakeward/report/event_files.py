@@ -155,7 +155,7 @@ def error_of(event: Event) -> str:
 def seconds_between(start: str | None, end: str | None) -> float | None:
     """Return the seconds between two times, which are in UTC unless they have a zone; None for damaged ones.
 
-    >>> seconds_between("2026-05-01T06:00:00Z", "2026-05-01T06:00:01.5")
+    >>> seconds_between("2026-05-01T06:00:00Z", "2026-05-01T06:00:01.500")
     1.5
     """
     try:
