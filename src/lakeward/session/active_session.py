@@ -204,7 +204,6 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
     from lakeward.session import spark_context as launching
     from lakeward.session.patches import (
-        archive_patch,
         call_site_patch,
         catalog_patch,
         delta_table_patch,
@@ -214,7 +213,6 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         scala_conversions,
         serverless_enforcement,
         spark_version,
-        table_format_patch,
         udf_patch,
     )
 
@@ -226,8 +224,6 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         catalog_patch,
         pyspark_patches,
         udf_patch,
-        archive_patch,
-        table_format_patch,
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings)

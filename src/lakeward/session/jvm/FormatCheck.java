@@ -78,8 +78,8 @@ public class FormatCheck extends SessionRule {
             Set known = new HashSet();
             if (plan instanceof UnresolvedDataSource) {
                 UnresolvedDataSource source = (UnresolvedDataSource) plan;
-                // A stream of Delta may begin before the table.
                 requireReader(session, source.format());
+                // A stream of Delta may begin before the table.
                 if (source.isStreaming() && source.format().equalsIgnoreCase("delta")) return;
                 for (int i = 0; i < source.paths().length(); i++) {
                     check(source.format(), (String) source.paths().apply(i), known);

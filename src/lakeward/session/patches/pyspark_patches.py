@@ -9,7 +9,15 @@ from typing import Any
 
 from lakeward.patching import Order, PatchSpec
 from lakeward.session.configuration.user_conf import SHUFFLE_PARTITIONS, is_automatic
-from lakeward.spark_internals import active_context, inserted_rows, java_session, jvm_of, jvm_view
+from lakeward.spark_internals import (
+    active_context,
+    inserted_rows,
+    java_session,
+    jvm_of,
+    jvm_view,
+    require_file,
+    require_format_of_table,
+)
 
 INSERTED_COLUMNS = "num_affected_rows BIGINT, num_inserted_rows BIGINT"
 """The result of INSERT."""
@@ -141,6 +149,45 @@ def _wrap_function(before: Any) -> Any:
     return wrap
 
 
+def _add_archive(before: Any) -> Any:
+    """`SparkContext.addArchive` of a file that does not exist has no effect on later jobs.
+
+    Spark registers the archive before it reads it, and each task of a later job then fails to fetch it.
+    """
+
+    @wraps(before)
+    def addArchive(self: Any, path: str) -> None:  # noqa: N802  # as PySpark names it
+        require_file(self, path)
+        before(self, path)
+
+    return addArchive
+
+
+def _save_as_table(before: Any) -> Any:
+    """`saveAsTable` appends to a table of the writer's format alone, as in Spark's own catalog.
+
+    Spark compares the formats for tables of its session catalog (`PreprocessTableCreation`). For others it
+    ignores the writer's format, so that `format("parquet")` appended to a Delta table.
+    """
+
+    @wraps(before)
+    def saveAsTable(  # noqa: N802  # as PySpark names it
+        self: Any,
+        name: str,
+        format: Any = None,
+        mode: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        if format is not None:
+            self.format(format)
+        self.mode(mode)
+        require_format_of_table(self, name)
+        before(self, name, None, None, *args, **kwargs)
+
+    return saveAsTable
+
+
 PATCHES = (
     PatchSpec(
         "pyspark.sql.session:SparkSession",
@@ -180,5 +227,19 @@ PATCHES = (
         "session",
         "streams of one data source that start at the same time change its environment variables",
         _wrap_function,
+    ),
+    PatchSpec(
+        "pyspark.core.context:SparkContext",
+        "addArchive",
+        "session",
+        "an archive that does not exist does not break later jobs",
+        _add_archive,
+    ),
+    PatchSpec(
+        "pyspark.sql.readwriter:DataFrameWriter",
+        "saveAsTable",
+        "session",
+        "rows of another format are not appended to a table",
+        _save_as_table,
     ),
 )
