@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
-from lakeward.sql.session_context import SessionContext
+from lakeward.sql.information_schema.catalog_view import CatalogView, Name
+from lakeward.sql.session_context import current_context
 
-_SUFFIX = ".table.about.json"
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def release_primary_key(context: SessionContext, table: Sequence[str], *, cascade: bool) -> None:
+def release_primary_key(spark: SparkSession, table: Sequence[str], *, cascade: bool) -> None:
     """Drop the foreign keys that reference `table`, a full name; without `cascade` raise SqlError for one.
 
     Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-alter-table-drop-constraint
     """
     wanted = [part.lower() for part in table]
-    for child, keys in _tables_with_keys(context):
+    for child, keys in _tables_with_keys(spark):
         remaining = [key for key in keys if [part.lower() for part in key["parent"] or ()] != wanted]
         referencing = [key for key in keys if key not in remaining]
         if not referencing:
@@ -30,15 +32,11 @@ def release_primary_key(context: SessionContext, table: Sequence[str], *, cascad
                 sql_state="55000",
                 next_step="Drop the foreign key first, or add CASCADE, which drops it, too.",
             )
-        context.update_metadata("TABLE", child, keys=remaining)
+        current_context(spark).update_metadata("TABLE", child, keys=remaining)
 
 
-def _tables_with_keys(context: SessionContext) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
-    for catalog in context.catalogs():
-        for schema in context.schemas(catalog):
-            folder = context.metadata_file("TABLE", (catalog, schema, "t")).parent
-            for file in sorted(folder.glob(f"*{_SUFFIX}")):
-                name = [catalog, schema, file.name.removesuffix(_SUFFIX)]
-                keys = context.metadata("TABLE", name).get("keys", [])
-                if keys:
-                    yield name, keys
+def _tables_with_keys(spark: SparkSession) -> Iterator[tuple[Name, list[dict[str, Any]]]]:
+    for catalog in current_context(spark).catalogs():
+        for name, metadata in CatalogView(spark, catalog).tables_with_metadata():
+            if keys := metadata.get("keys"):
+                yield name, keys

@@ -139,9 +139,8 @@ def _release(
     """Return the remaining keys; with a primary key, drop those that reference it, or raise SqlError."""
     if not any(key.type == "PRIMARY KEY" and key not in remaining for key in keys):
         return remaining
-    context = current_context(spark)
-    own = context.qualify(table)
-    release_primary_key(context, own, cascade=cascade)
+    own = current_context(spark).qualify(table)
+    release_primary_key(spark, own, cascade=cascade)
     return [key for key in remaining if tuple(key.parent or ()) != own]
 
 
