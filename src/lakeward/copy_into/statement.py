@@ -17,11 +17,11 @@ from lakeward.copy_into.delta_target import DeltaTarget, find_target, table_sche
 from lakeward.copy_into.load_transaction import CommitConflict, LoadTransaction, WrittenFiles
 from lakeward.copy_into.request import CopyIntoRequest
 from lakeward.copy_into.source_files import SourceFiles, open_source
-from lakeward.dataset_properties import CHECK_PREFIX
+from lakeward.dataset_properties import CHECK_PREFIX, KIND_PROPERTY
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.quoting import quote_identifier
 from lakeward.session import INSERTED_COLUMNS
-from lakeward.spark_internals import java_frame, jvm_view
+from lakeward.spark_internals import java_frame, java_session, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -149,6 +149,7 @@ def execute_copy_into(spark: SparkSession, command: CopyInto) -> Any:
     loading = open_source(spark, request)
     with translate_errors(loading.source.display_path), _skip_markers(request, target) as notes:
         load = LoadTransaction(spark, target)
+        _require_writable(spark, load.metadata, target.display_name)
         require_columns(table_schema(load.metadata), request, target.display_name)
         files = loading.new_files(load.history.keys)
         if request.validate is not None:
@@ -156,6 +157,14 @@ def execute_copy_into(spark: SparkSession, command: CopyInto) -> Any:
         if not files:
             return _result(0, 0)
         return _load_files(load, loading, files, notes)
+
+
+def _require_writable(spark: SparkSession, metadata: Any, shown: str) -> None:
+    """Raise MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED for the metadata of a materialized view."""
+    kind = metadata.configuration().get(KIND_PROPERTY)
+    if kind.isDefined():
+        jvm: Any = jvm_view(spark)
+        jvm.lakeward.MaterializedViews.requireOther(kind.get(), java_session(spark), shown, "INSERT")
 
 
 def _load_files(

@@ -62,6 +62,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new VersionedNames());
         all.injectResolutionRule(new ViewTargets());
         all.injectResolutionRule(new FunctionColumns());
+        all.injectResolutionRule(new MaterializedViews());
         all.injectResolutionRule(new RowSelection());
         all.injectPostHocResolutionRule(new ViewTargets.WithoutTable());
         all.injectPostHocResolutionRule(new DeclaredTypes());
@@ -73,6 +74,7 @@ public class Extension extends AbstractFunction1 {
         GeoTable.register(all);
         all.injectPlannerStrategy(new SystemFunctions());
         all.injectPlannerStrategy(new GeneratedCounts.Strategy());
+        all.injectPlannerStrategy(new MaterializedViews.Merges());
         all.injectPlannerStrategy(new PresentTargetMerge.Strategy());
         return BoxedUnit.UNIT;
     }

@@ -120,7 +120,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public Table loadTable(Identifier i, java.util.Set privileges) {
         InformationSchema.requireOther(this, i, "User does not have MODIFY on");
-        return NonDeltaTarget.of(loadTable(i), session, catalog, i);
+        Table table = MaterializedViews.requireOther(loadTable(i), session, quoted(i), privileges);
+        return NonDeltaTarget.of(table, session, catalog, i);
     }
 
     private void provide(Identifier i) {
@@ -231,6 +232,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         requireName(i);
         requireSchema(i);
         requireNoView(i);
+        if (!how.equals("create") && !isPath(i) && super.tableExists(in(i))) MaterializedViews.requireOther(super.loadTable(in(i)).properties().get("lakeward.kind"), session, quoted(i), "CREATE OR REPLACE TABLE");
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
         Path own = folder.managed(in(i.namespace())[0], in(i).name());

@@ -157,12 +157,13 @@ public class PythonSqlBridge {
             return WarehouseCatalog.sneak(new ParseException(ObjectDefinitions.none(), CurrentOrigin.get(), condition,
                 ObjectDefinitions.scalaMap(error.get("parameters")), new QueryContext[0]));
         }
-        if (error.hasNonNull("parameters") && isKnown(condition)) {
+        if (error.hasNonNull("parameters") && isKnown(condition) && !DECLARED.contains(condition)) {
             return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
         String text = error.get("message").asText();
         ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
+        if (error.hasNonNull("parameters")) parameters.setAll((ObjectNode) error.get("parameters"));
         parameters.put("message", text);
         if (DECLARED.contains(condition)) {
             return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(parameters)));
