@@ -100,7 +100,7 @@ def test_replaced_rows_are_those_of_the_condition(lab: Lab, table: str) -> None:
         before = contents(spark.table(table))
         files, marked = replace(spark, table, condition, str(number))
         assert contents(spark.table(table)) == before, "until the commit"
-        files.commit(updated=marked)
+        files.commit("REFRESH", updated=marked)
         assert contents(spark.table(table)) == wanted, condition
         assert expected in (None, marked), condition
     folder = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"]
@@ -135,7 +135,7 @@ def test_a_concurrent_change_of_the_same_rows_is_a_conflict(lab: Lab, table: str
     lab.spark.sql(f"DELETE FROM {table} WHERE id = 3")
     left = contents(lab.spark.table(table))
     with pytest.raises(PySparkException, match="DELTA_CONCURRENT"):
-        files.commit(updated=10)
+        files.commit("REFRESH", updated=10)
     assert contents(lab.spark.table(table)) == left
 
 

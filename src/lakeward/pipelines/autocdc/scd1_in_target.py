@@ -61,16 +61,16 @@ def merge_changes(
         key_range: A condition on the target that all rows with these keys meet.
     """
     columns = ", ".join(f"t.{quote_name([name])}" for name in target.cdc_schema.columns)
-    seq, number = (
-        f"t.{quote_name([sequence_column])}",
-        tie_breaker(changes.schema["__row"].dataType, f"struct({columns})"),
-    )
+    number = tie_breaker(changes.schema["__row"].dataType, f"struct({columns})")
+    stored = f"'__seq', t.{quote_name([sequence_column])}"
+    sequence = f"named_struct({stored})"
     return target.merge(
         changes,
         null_keys=null_keys,
-        delete=f"s.__down >= named_struct('__seq', {seq}) "
-        f"AND (s.__up IS NULL OR s.__down >= {_UPSERT_SEQUENCE})",
-        update=f"s.__up > named_struct('__seq', {seq}, '__tie', {number})",
+        delete=f"s.__down >= {sequence} AND (s.__up IS NULL OR s.__down >= {_UPSERT_SEQUENCE})",
+        update=f"CASE WHEN s.__up IS NULL THEN false WHEN {_UPSERT_SEQUENCE} = {sequence} THEN NULL "
+        f"ELSE {_UPSERT_SEQUENCE} > {sequence} END",
+        tie=f"s.__up > named_struct({stored}, '__tie', {number})",
         insert=_IS_PRESENT,
         key_range=key_range,
     )

@@ -14,19 +14,14 @@ from lakeward.pipelines.autocdc.cdc_schema import (
     CdcSchema,
     column,
 )
-from lakeward.pipelines.storage.delta_tables import (
-    idempotent_append,
-    load_table,
-    prepare_merge,
-    read_stored_rows,
-)
+from lakeward.pipelines.autocdc.row_merge import RowMerge
+from lakeward.pipelines.storage.delta_tables import idempotent_append, load_table, read_stored_rows
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-_CHANGES_VIEW = "lakeward_changes"
-# With deletion vectors every batch adds small files. Beyond this number, and one for each full file, a MERGE
+# With deletion vectors every batch adds small files. Beyond this number, and one for each full file, a merge
 # compacts them, as on Databricks. Left to itself, Delta compacts after the first MERGE of every process.
 _MAX_SMALL_FILES = 24
 _FULL_FILE, _SMALLEST_FULL_FILE = 128 << 20, 16 << 20
@@ -93,15 +88,18 @@ class TargetTable:
 
     def append(self, changes: DataFrame, *, app: str, number: int) -> None:
         """Append new rows (`__row`, and for type 2 __start and __end); idempotent."""
-        rows = changes.selectExpr(*self._values())
+        from pyspark.sql import functions as F
+
+        rows = changes.select(*[F.expr(value).alias(name) for name, value in self._values().items()])
         idempotent_append(rows, app=app, number=number).saveAsTable(quote_name(self.key))
 
-    def _values(self) -> list[str]:
-        values = [f"__row.{quote_name([name])} AS {quote_name([name])}" for name in self.cdc_schema.columns]
+    def _values(self) -> dict[str, str]:
+        """Return the expressions on changes by the target's columns."""
+        values = {name: f"__row.{quote_name([name])}" for name in self.cdc_schema.columns}
         if self.cdc_schema.change_args.scd_type == 2:
-            values += [f"__start AS {START_AT}", f"__end AS {END_AT}"]
+            values |= {START_AT: "__start", END_AT: "__end"}
         if self.cdc_schema.change_args.bitemporal:
-            values += [f"__sys_start AS {SYSTEM_START_AT}", f"__sys_end AS {SYSTEM_END_AT}"]
+            values |= {SYSTEM_START_AT: "__sys_start", SYSTEM_END_AT: "__sys_end"}
         return values
 
     def merge(
@@ -111,49 +109,35 @@ class TargetTable:
         delete: str,
         update: str,
         insert: str,
+        tie: str | None = None,
         null_keys: bool = True,
         key_range: str = "",
     ) -> MergeMetrics:
-        """Run one MERGE of `changes`, computed and with one row per key.
+        """Merge `changes`, computed and with one row per key, in one commit.
 
         Args:
-            changes: The source `s` of the MERGE; `t` is the target.
+            changes: The changes `s`; `t` is the target.
             delete: Condition for deleting a matched row.
             update: Condition for updating a matched row.
             insert: Condition for inserting an unmatched row.
+            tie: Condition for updating a matched row for which `update` is NULL; it may read every column.
             null_keys: Whether a key of `changes` may have a NULL. If none has, `=` compares keys (faster).
             key_range: A condition on `t` that all matching rows meet: files without such rows are not read.
         """
         spark, equals = changes.sparkSession, "<=>" if null_keys else "="
         keys = [f"t.{quote_name([key])} {equals} s.__key.{quote_name([key])}" for key in self.cdc_schema.keys]
-        values = {quote_name([name]): f"s.__row.{quote_name([name])}" for name in self.cdc_schema.columns}
         keys += [key_range] if key_range else []
         if self.cdc_schema.change_args.scd_type == 2:
             keys.append(f"t.{START_AT} <=> s.__start")
-            values |= {START_AT: "s.__start", END_AT: "s.__end"}
         if self.cdc_schema.change_args.bitemporal:
             keys.append(f"t.{SYSTEM_START_AT} <=> s.__sys_start")
-            values |= {SYSTEM_START_AT: "s.__sys_start", SYSTEM_END_AT: "s.__sys_end"}
-        assignments = ", ".join(f"t.{name} = {value}" for name, value in values.items())
-        merge = (
-            f"MERGE INTO {quote_name(self.key)} t USING {_CHANGES_VIEW} s ON {' AND '.join(keys)} "  # noqa: S608  # quoted
-            f"WHEN MATCHED AND {delete} THEN DELETE "
-            f"WHEN MATCHED AND {update} THEN UPDATE SET {assignments} "
-            f"WHEN NOT MATCHED AND {insert} THEN "
-            f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
-        )
-        source, conf = prepare_merge(changes)
-        source.createOrReplaceTempView(_CHANGES_VIEW)
-        try:
-            with temporary_conf(spark, conf | self._compaction(spark)):
-                done = spark.sql(merge).first()
-        finally:
-            spark.catalog.dropTempView(_CHANGES_VIEW)
-        assert done is not None
-        return MergeMetrics(done["num_updated_rows"] + done["num_inserted_rows"], done["num_deleted_rows"])
+        merge = RowMerge(changes, " AND ".join(keys), delete, update, insert, tie, self._values())
+        with temporary_conf(spark, self._compaction(spark)):
+            counts = merge.replace_rows(self.key, key_range) or merge.run_statement(self.key)
+        return MergeMetrics(counts.inserted + counts.updated, counts.deleted)
 
     def _compaction(self, spark: SparkSession) -> dict[str, str]:
-        """Return the settings with which the next MERGE compacts small files, if there are many."""
+        """Return the settings with which the next merge compacts small files, if there are many."""
         stored = load_table(spark, self.key)
         if stored is None or stored.file_count <= _MAX_SMALL_FILES + stored.size // _FULL_FILE:
             return {}

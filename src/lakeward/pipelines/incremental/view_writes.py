@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # A commit that changes no row records the source versions that the view has seen.
 _EMPTY_COMMITS = {"spark.databricks.delta.skipRecordingEmptyCommits": "false"}
 _SOURCE_VIEW = "lakeward_view_changes"
+_OPERATION = "REFRESH"
 # Delta keeps statistics of the first columns alone.
 _INDEXED_COLUMNS = 32
 
@@ -158,7 +159,7 @@ def merge_groups(
             written = files.write(_with_added_groups(stored, added, rows.columns, matches, merged), count)
         inserted = written - before
         with _commit_settings(spark, metadata):
-            files.commit(inserted=inserted, updated=count - inserted)
+            files.commit(_OPERATION, inserted=inserted, updated=count - inserted)
         return
     values = ", ".join(f"t.{quote_name([column])} = {value}" for column, value in merged.items())
     update = f"WHEN MATCHED THEN UPDATE SET {values} " if merged else ""
@@ -250,7 +251,7 @@ def _replace(
         gone = 0 if marked is None else files.mark(marked)
         written = files.write(kept.unionAll(rows.select(*columns)), inserted)
         with _commit_settings(rows.sparkSession, metadata):
-            files.commit(inserted=inserted, deleted=gone + before + inserted - written)
+            files.commit(_OPERATION, inserted=inserted, deleted=gone + before + inserted - written)
 
 
 def _with_added_groups(

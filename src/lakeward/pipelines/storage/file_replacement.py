@@ -35,11 +35,22 @@ class FileReplacement:
     The files are read and replaced in one transaction. A concurrent write to the same rows is a conflict.
     """
 
-    def __init__(self, spark: SparkSession, key: tuple[str, ...], condition: str) -> None:
-        """Find the files; the table is `t` in the condition, and an empty one is met by all rows."""
+    def __init__(
+        self, spark: SparkSession, key: tuple[str, ...], condition: str, *, rewrites_small: bool = True
+    ) -> None:
+        """Find the files.
+
+        Args:
+            spark: The session.
+            key: Name of the table.
+            condition: The condition, in which the table is `t`; an empty one is met by all rows.
+            rewrites_small: Whether small files are rewritten; else rows are marked in all files.
+        """
         jvm: Any = jvm_view(spark)
         self._java = jvm.lakeward.FileReplacement(java_session(spark), quote_name(key), condition or "true")
-        if self._java.has(_VECTORS):
+        if self.marks_rows and not rewrites_small:
+            self._java.markAll()
+        elif self.marks_rows:
             self._java.divide(MAX_REWRITTEN_BYTES, _BYTES_OF_ONE_TASK)
         self._spark = spark
 
@@ -65,9 +76,19 @@ class FileReplacement:
         return not self._java.count()
 
     @property
+    def marks_rows(self) -> bool:
+        """Return whether the table has deletion vectors."""
+        return bool(self._java.has(_VECTORS))
+
+    @property
+    def records_rows(self) -> bool:
+        """Return whether the table records what happened to each row: only Delta's own statements do so."""
+        return any(map(self._java.has, _ROW_HISTORIES))
+
+    @property
     def is_cheaper_than_merge(self) -> bool:
         """Return whether replacing rows is cheaper than a MERGE; False where rows have a history."""
-        return self._java.bytes() <= MAX_REPLACED_BYTES and not any(map(self._java.has, _ROW_HISTORIES))
+        return self._java.bytes() <= MAX_REPLACED_BYTES and not self.records_rows
 
     def count(self) -> int:
         """Return the number of rows of the files that are rewritten."""
@@ -87,8 +108,15 @@ class FileReplacement:
             rows = rows.coalesce(1)
         return int(self._java.write(java_frame(rows)))
 
-    def commit(self, *, inserted: int = 0, updated: int = 0, deleted: int = 0) -> None:
-        """Commit new files and marks in place of the other rows; the commit records these numbers of rows."""
+    def commit(self, operation: str, *, inserted: int = 0, updated: int = 0, deleted: int = 0) -> None:
+        """Commit new files and marks in place of the other rows.
+
+        Args:
+            operation: Name of the operation in the table's history, which has these numbers of rows.
+            inserted: Number of new rows.
+            updated: Number of rows with new values.
+            deleted: Number of rows that are gone.
+        """
         counts = {"Inserted": inserted, "Updated": updated, "Deleted": deleted}
         metrics = {f"numTargetRows{name}": str(count) for name, count in counts.items()}
-        self._java.commit("REFRESH", metrics)
+        self._java.commit(operation, metrics)

@@ -50,6 +50,8 @@ public class FileReplacement {
     private final List marked = new ArrayList();
     private final List vectors = new ArrayList();
     private Seq written;
+    /** Delta's metrics of the marked rows by name, null without such rows. */
+    private scala.collection.immutable.Map marks;
 
     /** Starts a transaction and finds the files that may have rows that meet `condition`, by their statistics. */
     public FileReplacement(SparkSession session, String name, String condition) {
@@ -85,6 +87,12 @@ public class FileReplacement {
         Option records = file.numPhysicalRecords();
         if (file.deletionVector() == null || records.isEmpty()) return false;
         return 2 * file.deletionVector().cardinality() > ((Long) records.get()).longValue();
+    }
+
+    /** Rewrite no file: mark the rows of each. */
+    public void markAll() {
+        rewritten.clear();
+        for (int i = 0; i < files.length(); i++) marked.add(files.apply(i));
     }
 
     private static void split(Expression condition, List conjuncts) {
@@ -163,6 +171,7 @@ public class FileReplacement {
         Tuple2 done = helper.processUnmodifiedData(session, touched, transaction.snapshot(), prefix);
         Seq actions = (Seq) done._1();
         for (int i = 0; i < actions.length(); i++) vectors.add(actions.apply(i));
+        marks = (scala.collection.immutable.Map) done._2();
         long rows = 0;
         for (int i = 0; i < touched.length(); i++) rows += ((TouchedFileWithDV) touched.apply(i)).numberOfModifiedRows();
         return rows;
@@ -175,6 +184,11 @@ public class FileReplacement {
         return ((Long) ((AccumulatorV2) transaction.getMetric("numOutputRows").get()).value()).longValue();
     }
 
+    private long marks(String metric) {
+        Option found = marks == null ? Option.empty() : marks.get(metric);
+        return found.isEmpty() ? 0 : ((Number) found.get()).longValue();
+    }
+
     /** Commit the new files and marks in place of the other rows; `counted` are metrics of the operation by name. */
     public void commit(String operation, Map counted) {
         List actions = new ArrayList(vectors);
@@ -184,7 +198,13 @@ public class FileReplacement {
         }
         for (int i = 0; i < written.length(); i++) actions.add(written.apply(i));
         Map metrics = new HashMap(counted);
-        metrics.put("numRemovedFiles", String.valueOf(rewritten.size()));
+        metrics.put("numTargetFilesAdded", String.valueOf(written.length()));
+        metrics.put("numTargetFilesRemoved", String.valueOf(rewritten.size() + marks("numRemovedFiles")));
+        // A MERGE counts another vector of a file as added, removed and updated.
+        long updated = marks("numDeletionVectorsUpdated");
+        metrics.put("numTargetDeletionVectorsAdded", String.valueOf(marks("numDeletionVectorsAdded") + updated));
+        metrics.put("numTargetDeletionVectorsRemoved", String.valueOf(marks("numDeletionVectorsRemoved") + updated));
+        metrics.put("numTargetDeletionVectorsUpdated", String.valueOf(updated));
         DeltaOperation named = new DeltaOperation(operation, new HashMap(), MEASURED, metrics);
         transaction.commit(PythonUtils.toSeq(actions), named);
         session.sharedState().cacheManager().recacheByPlan(session, relation);
