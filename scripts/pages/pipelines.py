@@ -71,8 +71,10 @@ that row is skipped, with a warning.
 
 New targets have deletion vectors, as on Databricks: a batch marks the rows that it replaces, and writes the
 new ones, instead of rewriting their files. `'delta.enableDeletionVectors' = 'false'` among the table's
-properties turns them off. Once there are many small files, a MERGE compacts them. Few changed rows are sent
-to all tasks, so that a MERGE reads a large target without a shuffle where it looks for rows.
+properties turns them off. A batch reads the target once, and of it the keys and the sequences alone; rows of
+the same sequence are compared by all columns, in a second pass. Where deletion vectors are off, or a change
+data feed or row tracking is on, a MERGE writes the batch. Once there are many small files, a batch compacts
+them. Few changed rows are sent to all tasks, so that a large target is read without a shuffle.
 
 The statistics of the target's files decide what a batch reads: only files that may contain its keys, in
 the target and in the pipeline's own record of events. A batch of type 1 with a sequence that is a column
