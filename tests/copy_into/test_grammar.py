@@ -79,7 +79,8 @@ def test_validating_no_rows_is_a_mistake(rows: str) -> None:
         ("COPY INTO t", "end of input"),
         ("COPY INTO t FROM x FILEFORMAT = CSV", "'x'"),
         ("COPY INTO t FROM '/x'", "end of input"),
-        ("COPY INTO t FROM '/x' FILEFORMAT = DELTA", "'DELTA'"),
+        ("COPY INTO t FROM '/x' FILEFORMAT = 'csv'", "''csv''"),
+        ("COPY INTO t FROM '/x' FILEFORMAT =", "end of input"),
         ("COPY INTO t FROM '/x' FILEFORMAT = CSV NONSENSE", "'NONSENSE'"),
         ("COPY INTO t FROM '/x' FILEFORMAT = CSV FORMAT_OPTIONS ('a' 'b')", "''b''"),
         ("COPY INTO t FROM (SELECT a FROM '/x' GROUP BY a) FILEFORMAT = CSV", "'BY'"),
@@ -89,6 +90,22 @@ def test_validating_no_rows_is_a_mistake(rows: str) -> None:
 def test_a_syntax_error_names_the_token(statement: str, near: str) -> None:
     refusal = refused(statement)
     assert (refusal.condition, refusal.parameters) == ("PARSE_SYNTAX_ERROR", {"error": near, "hint": ""})
+
+
+@pytest.mark.parametrize("source", ["'/x'", "(SELECT a FROM '/x')"])
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [
+        ("EXCEL", "UNSUPPORTED_SQL"),
+        ("excel", "UNSUPPORTED_SQL"),
+        ("DELTA", "COPY_INTO_SOURCE_FILE_FORMAT_NOT_SUPPORTED"),
+        ("iceberg", "COPY_INTO_SOURCE_FILE_FORMAT_NOT_SUPPORTED"),
+    ],
+)
+def test_a_format_that_copy_into_lacks_is_refused_by_name(source: str, name: str, condition: str) -> None:
+    refusal = refused(f"COPY INTO t FROM {source} FILEFORMAT = {name} COPY_OPTIONS ('force' = 'true')")
+    assert (refusal.condition, refusal.sql_state) == (condition, "0A000")
+    assert name.lower() in refusal.message.lower()
 
 
 def test_at_most_a_thousand_files_and_not_with_a_pattern() -> None:

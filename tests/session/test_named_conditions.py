@@ -17,7 +17,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "CREATE TABLE {s}.x (id INT, p INT) CLUSTER BY (id) PARTITIONED BY (p)",
         "CREATE OR REPLACE TABLE {s}.x (id INT, p INT) USING delta PARTITIONED BY (p) CLUSTER BY (id)",
     ),
-    "UNSUPPORTED_FEATURE.TABLE_OPERATION": ("TRUNCATE TABLE {s}.files",),
+    "UNSUPPORTED_FEATURE.TABLE_OPERATION": (
+        "TRUNCATE TABLE {s}.files",
+        "INSERT INTO {s}.files REPLACE WHERE id = 1 SELECT 1",
+        "INSERT INTO {s}.files REPLACE WHERE id = 1 VALUES (1)",
+    ),
     "EXPECT_VIEW_NOT_TABLE.USE_ALTER_TABLE": ("ALTER VIEW {s}.t RENAME TO {s}.x",),
     "SPECIFY_PARTITION_IS_NOT_ALLOWED": (
         "CREATE TABLE {s}.x PARTITIONED BY (id)",

@@ -206,6 +206,19 @@ def test_refresh_of_an_ordinary_table_is_sparks_own_statement(sql: Rows) -> None
     sql(f"REFRESH TABLE {SCHEMA}.t")
 
 
+@pytest.mark.parametrize("name", ["v", f"{SCHEMA}.v", "temporary", "files"])
+def test_refresh_of_a_view_or_of_files_reads_what_is_cached_again(sql: Rows, name: str) -> None:
+    sql("CREATE TABLE files (id INT) USING parquet")
+    sql("CREATE VIEW v AS SELECT id FROM files")
+    sql("CREATE TEMPORARY VIEW temporary AS SELECT id FROM files")
+    sql(f"CACHE TABLE {name}")
+    sql("INSERT INTO files VALUES (1)")
+    sql(f"REFRESH TABLE {name}")
+    assert sql(f"SELECT id FROM {name}") == [(1,)]
+    sql(f"UNCACHE TABLE {name}")
+    sql("DROP VIEW temporary")
+
+
 def test_schedules_are_kept_and_shown(
     sql: Rows, spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:

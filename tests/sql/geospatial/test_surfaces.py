@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakeward.session import condition_of
+from lakeward.session import condition_of, message_of
 from lakeward.testing import Lakehouse
 
 PIPELINE = """
@@ -71,6 +71,7 @@ def test_delta_refuses_columns_of_geometries(spark: SparkSession, statement: str
     with pytest.raises(PySparkException) as raised:
         spark.sql(statement)
     assert condition_of(raised.value) == "DELTA_GEOSPATIAL_NOT_SUPPORTED"
+    assert "Store st_aswkb(g) in a BINARY column" in message_of(raised.value)
 
 
 def test_wkb_in_a_table_is_the_way_round(spark: SparkSession) -> None:

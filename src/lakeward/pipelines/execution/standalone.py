@@ -117,7 +117,11 @@ def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTabl
     stored = load_table(spark, name) if context.schema_exists(*name[:2]) else None
     known = find_standalone_table(context.settings, _properties(stored).get(PIPELINE))
     if command.kind is None and known is None and not command.full:
-        return run_with_delta(spark, command.text)
+        if stored is not None:
+            return run_with_delta(spark, command.text)
+        # Spark's statement refuses views, which are no tables of a catalog of this kind.
+        spark.catalog.refreshTable(quote_name(command.table))
+        return None
     kind = command.kind or (known.kind if known is not None else "streaming_table")
     _require_no_pipeline(f"REFRESH {LABELS[kind].upper()}")
     _require_table(spark, command.table)

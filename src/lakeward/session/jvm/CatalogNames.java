@@ -1,5 +1,8 @@
 package lakeward;
 
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunctionName;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
@@ -25,6 +28,7 @@ public class CatalogNames extends SessionRule {
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         if (!(plan instanceof Command)) return plan;
+        if (isFunction(plan) || plan instanceof DropFunction || plan instanceof RefreshFunction) requireOneSchema(plan.children().apply(0), session);
         Seq children = plan.children();
         for (int i = 0; i < children.length(); i++) {
             String name = catalog(plan, children.apply(i));
@@ -55,6 +59,19 @@ public class CatalogNames extends SessionRule {
         if (statement instanceof DropFunction) return !((DropFunction) statement).ifExists();
         return statement instanceof V2CreateTablePlan || statement instanceof CreateView || statement instanceof RefreshFunction
             || isFunction(statement);
+    }
+
+    /** A function has a catalog and one schema, as a table: Spark would look at the last two parts alone. */
+    private static void requireOneSchema(Object child, SparkSession session) {
+        Seq parts = child instanceof UnresolvedIdentifier ? ((UnresolvedIdentifier) child).nameParts()
+            : child instanceof UnresolvedFunctionName ? ((UnresolvedFunctionName) child).multipartIdentifier() : null;
+        CatalogManager manager = session.sessionState().catalogManager();
+        if (parts == null || parts.length() < 4 || !(manager.currentCatalog() instanceof Catalog)) return;
+        boolean hasCatalog = manager.isCatalogRegistered((String) parts.apply(0));
+        List namespace = new ArrayList();
+        for (int i = hasCatalog ? 1 : 0; i < parts.length() - 1; i++) namespace.add(parts.apply(i));
+        String catalog = hasCatalog ? (String) parts.apply(0) : manager.currentCatalog().name();
+        throw LakehouseCatalog.severalParts(catalog, (String[]) namespace.toArray(new String[0]));
     }
 
     private static boolean isFunction(LogicalPlan statement) {

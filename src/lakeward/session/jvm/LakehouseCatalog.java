@@ -173,7 +173,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     /** Delta's own error would name the schema as Spark's session catalog stores it. */
     private void requireSchema(Identifier i) {
-        if (isElsewhere(i)) throw severalParts(i.namespace());
+        if (isElsewhere(i)) throw severalParts(catalog, i.namespace());
         if (!isPath(i)) requireSchema(i.namespace());
     }
 
@@ -364,7 +364,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public void createNamespace(String[] namespace, Map metadata) throws org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException {
-        if (namespace.length != 1) throw severalParts(namespace);
+        if (namespace.length != 1) throw severalParts(catalog, namespace);
         WarehouseCatalog.requireName(namespace[0]);
         // Spark's error would have the name of the database.
         if (InformationSchema.holds(catalog, namespace) || super.namespaceExists(in(namespace))) throw new org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException(namespace);
@@ -375,7 +375,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
      * A schema's name has one part after its catalog; the base class has an error without a name.
      * Source: https://docs.databricks.com/aws/en/error-messages/error-classes (REQUIRES_SINGLE_PART_NAMESPACE)
      */
-    private RuntimeException severalParts(String[] namespace) {
+    static RuntimeException severalParts(String catalog, String[] namespace) {
         StringBuilder quoted = new StringBuilder();
         for (int i = 0; i < namespace.length; i++) quoted.append(i == 0 ? "`" : ".`").append(namespace[i].replace("`", "``")).append('`');
         ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "REQUIRES_SINGLE_PART_NAMESPACE");

@@ -31,6 +31,12 @@ _JOINED = re.compile(
     r"(?P<schema>[a-z0-9]+(?:_[a-z0-9]+)*)(?P=quote)(?P<table>\.`?\w)?"
 )
 _NO_SCHEMA = "UNABLE_TO_INFER_SCHEMA"
+_NO_GEOMETRIES = "DELTA_GEOSPATIAL_NOT_SUPPORTED"
+# The platform stores them: only the user's own code can bridge the difference.
+_STORED_GEOMETRY = (
+    "Databricks stores GEOMETRY and GEOGRAPHY columns, this version of Delta does not. Store st_aswkb(g) in "
+    "a BINARY column, and read it with st_geomfromwkb(g, srid) or st_geogfromwkb(g)."
+)
 _ESCAPED = re.compile(r"_u([0-9a-f]{4})")
 
 
@@ -80,6 +86,8 @@ def _convert_exception(before: Any, *, settings: Settings) -> Any:
             paths = gateway.jvm.lakeward.ReadPaths.last()
             hint = empty_folder_hint(map(str, paths), PathMap.of(settings))
             converted._desc += f" {hint}" if hint else ""
+        if text and _NO_GEOMETRIES in text and _STORED_GEOMETRY not in text:
+            converted._desc = f"{text.rstrip()} {_STORED_GEOMETRY}"
         return converted
 
     return convert_exception

@@ -38,6 +38,14 @@ NAMED_CONDITIONS: tuple[NamedCondition, ...] = (
         "Cannot specify both CLUSTER BY and PARTITIONED BY.",
     ),
     NamedCondition(
+        "1012",
+        r"Cannot write into v1 table: (?P<table>.+?)\.(?=;|\n|$)",
+        "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+        "0A000",
+        "The feature is not supported: Table {table} does not support REPLACE WHERE and DataFrameWriterV2. "
+        "Use a Delta table, or INSERT OVERWRITE and DataFrameWriter.",
+    ),
+    NamedCondition(
         "1121",
         r"Table does not support truncates: (?P<table>.+?)\.?$",
         "UNSUPPORTED_FEATURE.TABLE_OPERATION",

@@ -11,6 +11,10 @@ from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 FORMATS = ("CSV", "JSON", "AVRO", "ORC", "PARQUET", "TEXT", "BINARYFILE", "XML")
 MAX_FILES = 1000
+_NO_EXCEL = (
+    "COPY INTO of the format EXCEL is not supported here: this Spark has no reader of Excel files. "
+    "Save each sheet as CSV and load it with FILEFORMAT = CSV, or read the file with pandas."
+)
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,9 @@ class CopyInto(Command):
 class _InvalidClause(Exception):
     """An error with a condition of its own."""
 
-    def __init__(self, condition: str, message: str) -> None:
+    def __init__(self, condition: str, message: str, sql_state: str = "42601") -> None:
         super().__init__(message)
-        self.refusal = Refusal(condition, message, "42601")
+        self.refusal = Refusal(condition, message, sql_state)
 
 
 def _copy_into(cursor: TokenCursor) -> RewriteResult:
@@ -70,7 +74,7 @@ def _statement(cursor: TokenCursor) -> CopyInto:
     source, select = _source(cursor)
     cursor.need("FILEFORMAT")
     cursor.words("=")
-    file_format = cursor.one_of(*FORMATS)
+    file_format = _file_format(cursor)
     clauses: dict[str, Any] = {}
     while cursor.next is not None:
         clauses |= _clause(cursor)
@@ -85,6 +89,16 @@ def _statement(cursor: TokenCursor) -> CopyInto:
         file_format=file_format,
         **clauses,
     )
+
+
+def _file_format(cursor: TokenCursor) -> str:
+    if cursor.word in FORMATS:
+        return cursor.one_of(*FORMATS)
+    if cursor.words("EXCEL"):
+        raise _InvalidClause("UNSUPPORTED_SQL", _NO_EXCEL, "0A000")
+    name = cursor.part()
+    message = f"The format of the source files must be one of {', '.join(FORMATS)}, not {name}."
+    raise _InvalidClause("COPY_INTO_SOURCE_FILE_FORMAT_NOT_SUPPORTED", message, "0A000")
 
 
 def _source(cursor: TokenCursor) -> tuple[str, list[str] | None]:
