@@ -66,6 +66,9 @@ def test_every_read_by_name_shows_what_may_be_seen(spark: SparkSession, people: 
         "spark.table": spark.table(t),
         "spark.read": spark.read.option("x", "y").table(t),
         "DeltaTable": people.delta().toDF(),
+        "an alias of DeltaTable": people.delta().alias("a").toDF().select("a.id", "a.region", "ssn"),
+        "aliases of DeltaTable": people.delta().alias("a").alias("b").toDF().select("b.*"),
+        "Spark's catalog": spark.table(f"spark_catalog.main__default.{people.name}"),
     }
     spark.catalog.dropTempView("people_frame")
     assert {how: sorted(map(tuple, frame.collect())) for how, frame in reads.items()} == dict.fromkeys(
@@ -159,6 +162,40 @@ def test_what_goes_past_a_policy_is_refused_as_on_the_platform(spark: SparkSessi
         condition(spark, f"ALTER TABLE {t} DROP COLUMN region")
         == "ROW_LEVEL_SECURITY_INCOMPATIBLE_SCHEMA_CHANGE"
     )
+
+
+# Ways to name an earlier state of the table {t}.
+PAST: dict[str, Any] = {
+    "VERSION AS OF": lambda spark, t: spark.sql(f"SELECT * FROM {t} VERSION AS OF 0"),
+    "TIMESTAMP AS OF": lambda spark, t: spark.sql(f"SELECT * FROM {t} TIMESTAMP AS OF current_timestamp()"),
+    "t@v0": lambda spark, t: spark.sql(f"SELECT * FROM {t}@v0"),
+    "a subquery": lambda spark, t: spark.sql(f"SELECT 1 WHERE EXISTS (SELECT * FROM {t}@v0)"),
+    "table": lambda spark, t: spark.table(f"{t}@v0"),
+    "a short name": lambda spark, t: spark.table(t.replace("main.default.", "") + "@V0"),
+    "a timestamp": lambda spark, t: spark.table(f"{t}@20300101000000000"),
+    "read.table": lambda spark, t: spark.read.table(f"{t}@v0"),
+    "versionAsOf": lambda spark, t: spark.read.option("versionAsOf", 0).table(t),
+    "timestampAsOf": lambda spark, t: spark.read.option("TIMESTAMPASOF", "2030-01-01").table(t),
+    "a hint of options": lambda spark, t: spark.sql(f"SELECT * FROM {t} WITH ('versionAsOf' = 0)"),
+}
+
+
+@pytest.mark.parametrize("way", PAST)
+def test_no_way_leads_to_an_earlier_version_of_a_governed_table(
+    spark: SparkSession, people: Governed, way: str
+) -> None:
+    with pytest.raises(PySparkException) as caught:
+        PAST[way](spark, people.table).collect()
+    assert condition_of(caught.value) == "ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.TIME_TRAVEL"
+
+
+def test_a_table_whose_name_ends_as_a_version_is_read_as_it_is(spark: SparkSession, people: Governed) -> None:
+    named = f"main.default.`{people.name}@v7`"
+    spark.sql(f"CREATE TABLE {named} AS SELECT 1 AS one")
+    try:
+        assert spark.sql(f"SELECT * FROM {named}").collect() == [(1,)]
+    finally:
+        spark.sql(f"DROP TABLE {named}")
 
 
 @pytest.mark.slow

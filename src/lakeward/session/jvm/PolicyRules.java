@@ -29,7 +29,9 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import scala.Function1;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractPartialFunction;
@@ -80,9 +82,19 @@ public class PolicyRules extends SessionRule {
     /** What is kept about the table that a name means, if it has a policy; else null. */
     private static Governed find(SparkSession session, Seq name) {
         CatalogTable table = CatalogTable.find(session, name);
-        if (table == null || !(table.catalog instanceof Catalog)) return null;
+        if (table == null) return null;
+        if (!(table.catalog instanceof Catalog)) return kept(session, table);
         ObjectNode about = ((Catalog) table.catalog).about(table.identifier);
         return !Policies.isGoverned(about) ? null : new Governed(table.catalog.name(), table.identifier, about);
+    }
+
+    /** The same for the name under which Spark's session catalog keeps a table of another catalog. */
+    private static Governed kept(SparkSession session, CatalogTable table) {
+        CatalogManager manager = session.sessionState().catalogManager();
+        String database = table.identifier.namespace()[0];
+        String catalog = IdentifierCodec.catalog(database);
+        if (table.catalog != SparkCatalog.own(manager) || catalog.equals(IdentifierCodec.SESSION) || !manager.isCatalogRegistered(catalog)) return null;
+        return find(session, PythonUtils.toSeq(Arrays.asList(new Object[] {catalog, IdentifierCodec.schema(database), table.identifier.name()})));
     }
 
     /** A table with its policies. */
@@ -150,7 +162,7 @@ public class PolicyRules extends SessionRule {
             if (((LogicalPlan) node).containsTag(BARE)) return node;
             Governed found = governed((LogicalPlan) node);
             if (found == null) return node;
-            if (node instanceof RelationTimeTravel) throw found.refusal("_FEATURE_NOT_SUPPORTED.TIME_TRAVEL", "Time travel does not work with");
+            if (node instanceof RelationTimeTravel || isOfPast((LogicalPlan) node)) throw found.refusal("_FEATURE_NOT_SUPPORTED.TIME_TRAVEL", "Time travel does not work with");
             ((LogicalPlan) node).setTagValue(BARE, Boolean.TRUE);
             try {
                 LogicalPlan shown = found.shown(session, (LogicalPlan) node);
@@ -161,9 +173,30 @@ public class PolicyRules extends SessionRule {
         }
 
         private Governed governed(LogicalPlan node) {
-            if (node instanceof UnresolvedRelation) return find(session, ((UnresolvedRelation) node).multipartIdentifier());
+            if (node instanceof UnresolvedRelation) return ofRelation((UnresolvedRelation) node);
             if (node instanceof RelationTimeTravel) return governed(((RelationTimeTravel) node).relation());
             return node instanceof UnresolvedTableValuedFunction ? changed((UnresolvedTableValuedFunction) node) : null;
+        }
+
+        /** The table of that name; without one, the table whose version `t@v1` names. */
+        private Governed ofRelation(UnresolvedRelation relation) {
+            Seq parts = relation.multipartIdentifier();
+            Seq table = relation.isStreaming() ? null : VersionedNames.table(parts);
+            Governed found = find(session, parts);
+            return found != null || table == null || exists(parts) ? found : find(session, table);
+        }
+
+        private boolean exists(Seq name) {
+            CatalogTable table = CatalogTable.find(session, name);
+            return table == null || ((TableCatalog) table.catalog).tableExists(table.identifier);
+        }
+
+        /** Options of a reader, and a name with a version, travel as the clauses of SQL do. */
+        private static boolean isOfPast(LogicalPlan node) {
+            if (!(node instanceof UnresolvedRelation)) return false;
+            UnresolvedRelation relation = (UnresolvedRelation) node;
+            return relation.options().containsKey("versionAsOf") || relation.options().containsKey("timestampAsOf")
+                || (!relation.isStreaming() && VersionedNames.table(relation.multipartIdentifier()) != null);
         }
 
         /** The table whose changes table_changes('name', …) gives. */

@@ -36,6 +36,12 @@ public class VersionedNames extends SessionRule {
         return found.matches() ? new String[] {found.group(1), name.trim().substring(found.group(1).length())} : null;
     }
 
+    /** The name of the table whose version the name has; null for a name without a version. */
+    static Seq table(Seq parts) {
+        Matcher found = NAME.matcher((String) parts.last());
+        return found.matches() ? withLast(parts, found.group(1)) : null;
+    }
+
     /** The parts of a table's name, the version at the end of the last one. */
     static Seq withVersion(Seq parts, String version) {
         return withLast(parts, parts.last() + version);

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # Attribute of a DeltaTable: the name of a table with policies.
 _GOVERNED = "_lakeward_governed"
+# Another one: the alias under which it is read.
+_ALIAS = "_lakeward_alias"
 # Attribute of a builder: the full name of its table.
 _NAMED = "_lakeward_named"
 
@@ -58,11 +60,24 @@ def _for_name(before: Any) -> Any:
 def _to_df(before: Any) -> Any:
     def to_df(self: Any) -> DataFrame:
         name = vars(self).get(_GOVERNED)
-        if name is not None:
-            return cast("SparkSession", self._spark).table(name)
-        return cast("DataFrame", before(self))
+        if name is None:
+            return cast("DataFrame", before(self))
+        rows = cast("SparkSession", self._spark).table(name)
+        alias = vars(self).get(_ALIAS)
+        return rows if alias is None else rows.alias(alias)
 
     return to_df
+
+
+def _alias(before: Any) -> Any:
+    @wraps(before)
+    def alias(self: Any, aliasName: str) -> DeltaTable:
+        named = before(self, aliasName)
+        if _GOVERNED in vars(self):
+            vars(named).update({_GOVERNED: vars(self)[_GOVERNED], _ALIAS: aliasName})
+        return cast("DeltaTable", named)
+
+    return alias
 
 
 def _table_name(before: Any) -> Any:
@@ -195,6 +210,7 @@ _POLICIES = "row filters and column masks hold for every read by name"
 PATCHES = (
     PatchSpec(_TABLE, "forName", "session", "names without a catalog are the current catalog's", _for_name),
     PatchSpec(_TABLE, "toDF", "session", _POLICIES, _to_df),
+    PatchSpec(_TABLE, "alias", "session", _POLICIES, _alias),
     PatchSpec(_TABLE, "delete", "session", _NUMBERS, _delete),
     PatchSpec(_TABLE, "update", "session", _NUMBERS, _update),
     PatchSpec(_TABLE, "detail", "session", "the table's name has its catalog and schema", _detail),
