@@ -68,6 +68,24 @@ def test_an_existing_table_is_replaced(
     assert sorted(row.id for row in spark.table(TARGET).collect()) == [1, 2]
 
 
+@pytest.mark.parametrize("with_location", [False, True])
+@pytest.mark.parametrize("create", CREATES)
+@KINDS
+def test_a_clone_keeps_default_values(
+    spark: SparkSession, tmp_path: Path, kind: str, create: str, with_location: bool
+) -> None:
+    """The source has the table feature for them, which the new table needs, too."""
+    spark.sql(f"ALTER TABLE {SOURCE} SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')")
+    spark.sql(f"ALTER TABLE {SOURCE} ALTER COLUMN id SET DEFAULT 7")
+    location = f"LOCATION '{tmp_path / 'clone'}'" if with_location else ""
+    spark.sql(f"{create} {TARGET} {kind} {SOURCE} {location}")
+    spark.sql(f"INSERT INTO {TARGET} VALUES (DEFAULT)")
+    assert sorted(row.id for row in spark.table(TARGET).collect()) == [1, 2, 7]
+    with pytest.raises(PySparkException) as refused:
+        spark.sql("CREATE TABLE main.default.clone_other (id INT DEFAULT 1)")
+    assert condition_of(refused.value) == "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED"
+
+
 @KINDS
 def test_a_table_to_replace_has_to_exist(spark: SparkSession, kind: str) -> None:
     with pytest.raises(PySparkException) as failed:

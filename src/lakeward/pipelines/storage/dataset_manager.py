@@ -65,7 +65,13 @@ def create_empty_table(
 
 def _column_ddl(spark: SparkSession, dataset: Dataset, schema: StructType) -> str:
     jvm: Any = jvm_view(spark)
-    struct = jvm.org.apache.spark.sql.types.StructType.fromJson(schema.json())
+    # Default values are declared for INSERT into a source, and Delta refuses a table with them.
+    fields = [
+        {**each, "metadata": _without_defaults(each["metadata"])} for each in schema.jsonValue()["fields"]
+    ]
+    struct = jvm.org.apache.spark.sql.types.StructType.fromJson(
+        json.dumps({"type": "struct", "fields": fields})
+    )
     text = dataset.options.schema
     generated = generated_columns(text) if isinstance(text, str) else {}
     if not generated:
@@ -75,6 +81,10 @@ def _column_ddl(spark: SparkSession, dataset: Dataset, schema: StructType) -> st
         column = generated.get(field.name().lower())
         columns.append(f"{field.toDDL()} {column.generation}" if column is not None else field.toDDL())
     return ", ".join(columns)
+
+
+def _without_defaults(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in ("CURRENT_DEFAULT", "EXISTS_DEFAULT")}
 
 
 def sync_properties(spark: SparkSession, dataset: Dataset, stored: StoredTable, owner: str) -> None:

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchViewException;
 import org.apache.spark.sql.catalyst.analysis.ViewAlreadyExistsException;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogV2Util;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
@@ -156,6 +157,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
         requireName(i);
         requireSchema(i);
+        NonDeltaColumns.requirePlain(properties, columns, quoted(i));
         sweep(i, properties);
         return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
     }
@@ -235,6 +237,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         if (!how.equals("create") && !isPath(i) && super.tableExists(in(i))) MaterializedViews.requireOther(super.loadTable(in(i)).properties().get("lakeward.kind"), session, quoted(i), "CREATE OR REPLACE TABLE");
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
+        NonDeltaColumns.requirePlain(m, CatalogV2Util.structTypeToV2Columns(s, false), quoted(i));
         Path own = folder.managed(in(i.namespace())[0], in(i).name());
         return new NonDeltaTable(i, s, t, m, how.equals("create"), catalog.equals("hive_metastore") ? own.toString() : null) {
             StagedTable made(Map known) {

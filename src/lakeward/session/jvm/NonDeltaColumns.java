@@ -1,6 +1,8 @@
 package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.V1Table;
@@ -29,10 +31,22 @@ public class NonDeltaColumns {
         for (int k = 0; k < changes.length; k++) {
             String operation = operation(changes[k], isReplacement);
             if (operation == null) continue;
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "UNSUPPORTED_FEATURE.TABLE_OPERATION");
-            error.putObject("parameters").put("tableName", shown).put("operation", operation);
-            throw PythonSqlBridge.error(error);
+            throw unsupported(shown, operation);
         }
+    }
+
+    /** Values of identity and generated columns are computed by Delta: without it they would be null. */
+    static void requirePlain(Map properties, Column[] columns, String shown) {
+        for (int k = 0; NonDeltaTable.is(properties) && k < columns.length; k++) {
+            if (columns[k].generationExpression() != null) throw unsupported(shown, "generated columns");
+            if (columns[k].identityColumnSpec() != null) throw unsupported(shown, "identity columns");
+        }
+    }
+
+    private static RuntimeException unsupported(String shown, String operation) {
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "UNSUPPORTED_FEATURE.TABLE_OPERATION");
+        error.putObject("parameters").put("tableName", shown).put("operation", operation);
+        return PythonSqlBridge.error(error);
     }
 
     /** The operation that Spark names; null for a change that the files allow. */

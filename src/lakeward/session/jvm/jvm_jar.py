@@ -44,6 +44,7 @@ SOURCES = (
     "NonDeltaTarget",
     "ClusteringColumns",
     "CollatedColumns",
+    "QueryDefaults",
     "NarrowedArguments",
     "PlatformFeatures",
     "ViewStore",

@@ -103,7 +103,7 @@ def _convert_with_condition(converted: Any, e: Any) -> Any:
     if not isinstance(converted, UnknownException):
         return converted
     if not _condition(e):
-        return _missing_path_error(e) or converted
+        return _missing_path_error(e) or _generation_error(e) or converted
     return converted if _condition(e.getCause()) else _conditional_error()(e)
 
 
@@ -133,6 +133,26 @@ def _missing_path_error(e: Any) -> Any:
             path = match["path"]
             return AnalysisException(text.format(path=path), condition, {"path": path})
     return None
+
+
+def _generation_error(e: Any) -> Any:
+    """Return an AnalysisException for a generated column whose expression one row does not determine.
+
+    Spark looks for a projection of the analyzed expression, and finds an aggregation, window or generator.
+    """
+    from py4j.java_gateway import is_instance_of
+    from pyspark.errors import AnalysisException
+
+    if not is_instance_of(current_gateway(), e, "java.util.NoSuchElementException"):
+        return None
+    if not any("GeneratedColumn" in str(frame) for frame in e.getStackTrace()[:6]):
+        return None
+    reason = "its generation expression has an aggregate, a window function or a generator"
+    return AnalysisException(
+        f"Cannot create a generated column because {reason}.",
+        "UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+        {"reason": reason},
+    )
 
 
 def _condition(e: Any) -> str | None:

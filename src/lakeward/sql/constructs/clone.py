@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_name, quote_properties, quote_string
+from lakeward.session import temporary_conf
 from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area, supported
 from lakeward.sql.constructs.property_list import read_properties
@@ -17,7 +18,7 @@ from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 # Properties that Delta computes for the new table.
 _COMPUTED = (
@@ -26,6 +27,9 @@ _COMPUTED = (
     "delta.feature.",
     "delta.columnMapping.maxColumnId",
 )
+# Table features that columns of a clone need → the property with which Delta enables each.
+_FEATURES = {"allowColumnDefaults": "delta.feature.allowColumnDefaults"}
+_DEFAULTS = "spark.databricks.delta.properties.defaults."
 _CREATE, _IF_NOT_EXISTS, _REPLACE, _CREATE_OR_REPLACE = (
     "create",
     "if not exists",
@@ -150,7 +154,8 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
                 detail["numFiles"],
                 detail["partitionColumns"],
                 detail["clusteringColumns"],
-                {key: value for key, value in own if not key.startswith(_COMPUTED)},
+                {key: value for key, value in own if not key.startswith(_COMPUTED)}
+                | _needed_features(detail),
                 detail["description"],
             )
         kind, partitions = detail["format"], detail["partitionColumns"]
@@ -164,6 +169,11 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
     listed = rows.select("_metadata.file_path", "_metadata.file_size").distinct()
     row = listed.selectExpr("coalesce(sum(file_size), 0)", "count(*)").collect()[0]
     return _Layout(False, row[0], row[1], partitions or ())
+
+
+def _needed_features(detail: Row) -> dict[str, str]:
+    """Return the properties without which Delta refuses the columns of a clone: those with default values."""
+    return {key: "supported" for name, key in _FEATURES.items() if name in (detail["tableFeatures"] or ())}
 
 
 def _partitions(rows: DataFrame) -> list[str]:
@@ -189,14 +199,32 @@ class ShallowClone(Command):
         if self.mode == _IF_NOT_EXISTS and exists:
             return None
         folder, source = self.options.location, self.source.resolve(spark)
-        if folder is None or exists:
-            return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
-        # Delta creates a clone with a LOCATION in the warehouse all the same.
-        properties = CloneOptions(self.options.properties)
-        path = quote_name(["delta", folder])
-        cloned = run_with_delta(spark, f"CREATE TABLE {path} SHALLOW CLONE {source} {properties}")
+        # Delta reads the features of a clone from the session alone.
+        features = {
+            f"{_DEFAULTS}{key.removeprefix('delta.')}": value for key, value in self._features(spark).items()
+        }
+        with temporary_conf(spark, features):
+            if folder is None or exists:
+                return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
+            # Delta creates a clone with a LOCATION in the warehouse all the same.
+            properties = CloneOptions(self.options.properties)
+            path = quote_name(["delta", folder])
+            cloned = run_with_delta(spark, f"CREATE TABLE {path} SHALLOW CLONE {source} {properties}")
         spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(folder)}")
         return cloned
+
+    def _features(self, spark: SparkSession) -> dict[str, str]:
+        from pyspark.errors import PySparkException
+
+        table = self.source.table
+        if names_path(table) and table[0].lower() != "delta":
+            return {}
+        try:
+            detail = spark.sql(f"DESCRIBE DETAIL {quote_name(table)}").first()
+        except PySparkException:
+            return {}  # Delta's own error has the condition of a clone
+        assert detail is not None
+        return _needed_features(detail)
 
 
 def _require_no_policies(spark: SparkSession, source: CloneSource) -> None:
@@ -220,15 +248,11 @@ def _deep_clone(cursor: TokenCursor) -> DeepClone:
 
 
 def _shallow_clone(cursor: TokenCursor) -> ShallowClone:
-    """Parse shallow clones that Delta cannot create: over a table, with LOCATION, as of an expression."""
+    """Parse shallow clones, of which Delta lacks those over a table, with LOCATION or as of an expression."""
     mode = _mode(cursor)
     target = cursor.name()
     cursor.need("SHALLOW")
-    found = ShallowClone(target, _source(cursor), mode, _options(cursor))
-    is_deltas = found.options.location is None and found.source.version.expression is None
-    if is_deltas and mode not in (_REPLACE, _CREATE_OR_REPLACE):
-        raise Unmatched
-    return found
+    return ShallowClone(target, _source(cursor), mode, _options(cursor))
 
 
 def _mode(cursor: TokenCursor) -> str:
@@ -274,12 +298,11 @@ CONSTRUCTS = in_area(
         statement=_deep_clone,
     ),
     Construct(
-        name="SHALLOW CLONE: CREATE OR REPLACE, LOCATION, as of an expression",
+        name="SHALLOW CLONE: CREATE OR REPLACE, LOCATION, as of an expression, default values",
         example="CREATE OR REPLACE TABLE u SHALLOW CLONE t",
         note="a full copy if the target exists: Delta cannot replace an existing table with a shallow clone",
         starts=("CREATE", "REPLACE"),
         statement=_shallow_clone,
-        trigger=BEGINNING + r"(?:create|replace)\s.*\bshallow\s+clone\b.*\blocation\b"
-        "|" + BEGINNING + r"(?:create\s+or\s+)?replace\s+table\s.*\bshallow\s+clone\b",
+        trigger=BEGINNING + r"(?:create|replace)\s.*\bshallow\s+clone\b",
     ),
 )
