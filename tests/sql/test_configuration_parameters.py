@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import PySparkException
 
-from lakeward.errors import LakewardError
-from lakeward.session import temporary_conf
-from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION
+from lakeward.errors import LakewardError, SqlError
+from lakeward.session import condition_of, temporary_conf
+from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION, set_timeout, time_limit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,6 +82,63 @@ def test_a_value_that_is_not_valid_is_refused(warehouse: SparkSession, name: str
         warehouse.sql(f"SET {name} = {value}").collect()
     assert not isinstance(raised.value, LakewardError)
     assert warehouse.conf.get(SQL_PARAMETERS[name]) not in (value, value.strip("'"))
+
+
+@pytest.fixture
+def limited(warehouse: SparkSession) -> Iterator[SparkSession]:
+    yield warehouse
+    set_timeout(warehouse, None)
+
+
+@pytest.mark.parametrize("spelling", [*SPELLINGS, "SET {name} = '{value}'"])
+def test_the_timeout_of_statements_is_shown_until_it_is_reset(limited: SparkSession, spelling: str) -> None:
+    name = "statement_timeout"
+    shown = limited.sql(spelling.format(name=name, upper=name.upper(), value=86400)).collect()
+    assert [row.value for row in shown] == ["86400"]
+    assert result(limited, "SET STATEMENT_TIMEOUT") == "86400"
+    limited.sql("RESET STATEMENT_TIMEOUT")
+    assert result(limited, "SET statement_timeout") == "172800"
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("soon", "NOT_AN_INTEGER"),
+        ("1.5", "NOT_AN_INTEGER"),
+        ("'1 hour'", "NOT_AN_INTEGER"),
+        ("-1", "BELOW_MINIMUM"),
+        ("172801", "ABOVE_MAXIMUM"),
+    ],
+)
+def test_a_timeout_that_is_not_valid_is_refused(limited: SparkSession, value: str, reason: str) -> None:
+    limited.sql("SET statement_timeout = 60")
+    with pytest.raises(PySparkException) as refused:
+        limited.sql(f"SET statement_timeout = {value}").collect()
+    assert condition_of(refused.value) == f"INVALID_STATEMENT_TIMEOUT.{reason}"
+    assert result(limited, "SET statement_timeout") == "60"
+
+
+ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1)"
+
+
+def test_a_statement_is_halted_after_the_timeout_and_the_next_one_runs(limited: SparkSession) -> None:
+    limited.sql("SET statement_timeout = 1")
+    for _ in range(2):
+        began = time.monotonic()
+        with pytest.raises(SqlError) as halted, time_limit(limited):
+            limited.sql(ENDLESS).collect()
+        assert time.monotonic() - began < 30
+        assert halted.value.condition == "QUERY_EXECUTION_TIMEOUT_EXCEEDED"
+        with time_limit(limited):
+            assert limited.sql("SELECT 1").collect() == [(1,)]
+
+
+@pytest.mark.parametrize("value", [None, "0", "60"])
+def test_an_error_before_the_timeout_is_the_statements_own(limited: SparkSession, value: str | None) -> None:
+    set_timeout(limited, value)
+    with pytest.raises(PySparkException) as failed, time_limit(limited):
+        limited.sql("SELECT 1 / 0").collect()
+    assert condition_of(failed.value) == "DIVIDE_BY_ZERO"
 
 
 PARTITIONS = "spark.sql.shuffle.partitions"

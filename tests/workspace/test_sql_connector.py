@@ -150,6 +150,18 @@ def test_a_parameter_that_a_statement_sets_holds_for_the_session(connect: Connec
     assert "CAST_INVALID_INPUT" in str(failure(cursor, "SELECT CAST('x' AS INT)"))
 
 
+@pytest.mark.parametrize("by_statement", [False, True])
+def test_a_statement_ends_after_the_timeout_of_its_session(connect: Connect, *, by_statement: bool) -> None:
+    given = {} if by_statement else {"session_configuration": {"STATEMENT_TIMEOUT": "1"}}
+    cursor = connect(**given).cursor()
+    if by_statement:
+        assert rows(cursor, "SET STATEMENT_TIMEOUT = 1") == [("STATEMENT_TIMEOUT", "1")]
+    began = time.monotonic()
+    assert "[QUERY_EXECUTION_TIMEOUT_EXCEEDED]" in str(failure(cursor, ENDLESS))
+    assert time.monotonic() - began < 30
+    assert rows(cursor, "SELECT 1") == [(1,)]
+
+
 def test_the_schema_of_a_connection_may_be_created_later(connect: Connect) -> None:
     """dbt creates the schema that it connects to."""
     cursor = connect(catalog="main", schema="later").cursor()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.seeds import missing_table, seed_hint
 from lakeward.session import condense_error as without_plan_and_stack
@@ -26,12 +27,14 @@ ADVICE = re.compile(
 
 
 def error_message(error: BaseException, spark: SparkSession) -> str | None:
-    """Return what to print for an error of Spark; None for other errors."""
+    """Return what to print for an error of Spark or of a statement; None for other errors."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     if is_lost(error):
         return str(jvm_lost())
+    if isinstance(error, SqlError):
+        return str(error)
     if isinstance(error, Py4JJavaError):
         return condense_error(message_of(error))
     if not isinstance(error, PySparkException):

@@ -175,14 +175,16 @@ def run_one(
 ) -> None:
     """Run one statement and print what it returns; an error of Spark's passes through."""
     from lakeward.cli import results
+    from lakeward.sql import time_limit
 
     began = time.monotonic()
-    frame = spark.sql(statement, args=dict(parameters)) if parameters else spark.sql(statement)
-    if form == "table":
-        width = os.get_terminal_size(streams.out.fileno()).columns if streams.out.isatty() else None
-        results.as_table(frame, streams.out, width=width, clock=time.monotonic, began=began)
-    elif frame.columns:
-        (results.as_json if form == "json" else results.as_csv)(frame, streams.out)
+    with time_limit(spark):
+        frame = spark.sql(statement, args=dict(parameters)) if parameters else spark.sql(statement)
+        if form == "table":
+            width = os.get_terminal_size(streams.out.fileno()).columns if streams.out.isatty() else None
+            results.as_table(frame, streams.out, width=width, clock=time.monotonic, began=began)
+        elif frame.columns:
+            (results.as_json if form == "json" else results.as_csv)(frame, streams.out)
     streams.out.flush()
 
 

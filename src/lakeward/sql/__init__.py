@@ -49,6 +49,7 @@ from lakeward.sql.standalone_tables import (
     find_standalone_table,
     list_standalone_tables,
 )
+from lakeward.sql.statement_timeout import STATEMENT_TIMEOUT, set_timeout, time_limit
 from lakeward.sql.token_cursor import (
     Token,
     TokenCursor,

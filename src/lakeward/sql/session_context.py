@@ -74,6 +74,16 @@ class SessionContext:
             )
         return name.lower()
 
+    def require_volume(self, catalog: str, schema: str, volume: str) -> None:
+        """Raise SqlError if the volume does not exist."""
+        if volume not in self.volumes(catalog, schema):
+            raise SqlError(
+                "VOLUME_NOT_FOUND",
+                f"The volume `{catalog}`.`{schema}`.`{volume}` cannot be found.",
+                sql_state="42704",
+                next_step=f"SHOW VOLUMES IN {catalog}.{schema} lists the existing ones.",
+            )
+
     def schema_exists(self, catalog: str, schema: str) -> bool:
         """Return whether the schema exists."""
         return catalog in self.catalogs() and schema in self.schemas(catalog)

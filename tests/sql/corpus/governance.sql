@@ -355,3 +355,86 @@ CREATE SERVER srv TYPE mysql OPTIONS (host 'h')
 --! UNSUPPORTED_SQL
 DROP SERVER srv
 --! UNSUPPORTED_SQL
+-- Each kind of object has privileges of its own; a schema and a catalog have those of what is in them
+CREATE TABLE granted (id INT)
+--> ok
+CREATE VOLUME granted
+--> ok
+CREATE FUNCTION granted(x INT) RETURNS INT RETURN x
+--> ok
+GRANT SELECT, MODIFY, APPLY TAG, MANAGE, ALL PRIVILEGES ON TABLE granted TO `granted team`
+--> ok
+REVOKE SELECT, MODIFY, APPLY TAG, MANAGE, ALL PRIVILEGES ON TABLE granted FROM `granted team`
+--> ok
+GRANT READ VOLUME, WRITE VOLUME ON VOLUME granted TO `granted team`
+--> ok
+REVOKE READ VOLUME, WRITE VOLUME ON VOLUME granted FROM `granted team`
+--> ok
+GRANT EXECUTE ON FUNCTION granted TO `granted team`
+--> ok
+REVOKE EXECUTE ON FUNCTION granted FROM `granted team`
+--> ok
+GRANT SELECT, READ VOLUME, EXECUTE, USE SCHEMA, CREATE TABLE, CREATE MATERIALIZED VIEW ON SCHEMA corpus_governance TO `granted team`
+--> ok
+REVOKE SELECT, READ VOLUME, EXECUTE, USE SCHEMA, CREATE TABLE, CREATE MATERIALIZED VIEW ON SCHEMA corpus_governance FROM `granted team`
+--> ok
+GRANT USE CATALOG, CREATE SCHEMA, BROWSE, SELECT, EXTERNAL USE SCHEMA ON CATALOG main TO `granted team`
+--> ok
+REVOKE USE CATALOG, CREATE SCHEMA, BROWSE, SELECT, EXTERNAL USE SCHEMA ON CATALOG main FROM `granted team`
+--> ok
+GRANT CREATE SHARE ON METASTORE TO `granted team`
+--> ok
+REVOKE CREATE SHARE ON METASTORE FROM `granted team`
+--> ok
+GRANT USAGE ON TABLE granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT EXECUTE ON TABLE granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT READ VOLUME ON TABLE granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT USE SCHEMA ON TABLE granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT NONSENSE ON TABLE granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT CREATE TABLE ON granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT SELECT ON VOLUME granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT SELECT ON FUNCTION granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT USE CATALOG ON SCHEMA corpus_governance TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT USAGE ON SCHEMA corpus_governance TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT CREATE SCHEMA ON SCHEMA corpus_governance TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT CREATE ON SCHEMA corpus_governance TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT USAGE ON CATALOG main TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT CREATE CATALOG ON CATALOG main TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT SELECT ON METASTORE TO `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT USE CATALOG ON METASTORE TO `granted team`
+--! INVALID_PARAMETER_VALUE
+REVOKE USAGE ON SCHEMA corpus_governance FROM `granted team`
+--! INVALID_PARAMETER_VALUE
+GRANT SELECT, USAGE ON TABLE granted TO `granted team`
+--! INVALID_PARAMETER_VALUE
+SHOW GRANTS `granted team` ON TABLE granted
+--> 
+CREATE SCHEMA hive_metastore.granted
+--> ok
+GRANT USAGE ON SCHEMA hive_metastore.granted TO `granted team`
+--> ok
+DROP SCHEMA hive_metastore.granted
+--> ok
+GRANT READ VOLUME ON VOLUME absent TO `granted team`
+--! VOLUME_NOT_FOUND
+GRANT EXECUTE ON FUNCTION absent TO `granted team`
+--! ROUTINE_NOT_FOUND
+REVOKE EXECUTE ON FUNCTION absent FROM `granted team`
+--! ROUTINE_NOT_FOUND
+ALTER FUNCTION absent OWNER TO `granted team`
+--! ROUTINE_NOT_FOUND

@@ -40,18 +40,19 @@ def prepare(context: Context, task: Task) -> Action | None:
     def action() -> None:
         from pyspark.sql.functions import struct, to_json
 
-        from lakeward.sql import split
+        from lakeward.sql import split, time_limit
 
         rows: list[dict[str, Any]] = []
         with warehouse_session(context.settings) as spark:
             for statement in split(text):
                 named = {name: value for name, value in arguments.items() if f":{name}" in statement}
-                frame = spark.sql(statement, named) if named else spark.sql(statement)
-                if frame.columns:
-                    as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
-                    found = [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
-                    print(*found, sep="\n")
-                    rows = [json.loads(row) for row in found]
+                with time_limit(spark):
+                    frame = spark.sql(statement, named) if named else spark.sql(statement)
+                    if frame.columns:
+                        as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
+                        found = [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
+                        print(*found, sep="\n")
+                        rows = [json.loads(row) for row in found]
         context.task_values[task.key, SQL_OUTPUT] = json.dumps(rows)
 
     return action
@@ -64,12 +65,15 @@ def warehouse_session(settings: Settings) -> Iterator[SparkSession]:
     What the block sets ends with it, also where tasks share a session.
     """
     from lakeward.session import session, temporary_conf
-    from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION
+    from lakeward.sql import SQL_PARAMETERS, WAREHOUSE_SESSION, set_timeout
 
     spark = session(settings)
     parameters = {key: str(spark.conf.get(key)) for key in SQL_PARAMETERS.values()}
     with temporary_conf(spark, {WAREHOUSE_SESSION: "true", **parameters}):
-        yield spark
+        try:
+            yield spark
+        finally:
+            set_timeout(spark, None)
 
 
 def _text(context: Context, task: Task) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.session_context import run_with_delta
+from lakeward.sql.statement_timeout import STATEMENT_TIMEOUT, set_timeout, shown_timeout
 from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquote_token
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ SQL_PARAMETERS = {
 }
 """The setting of Spark for each parameter that has an effect here."""
 
-_KEPT = ("enable_photon", "read_only_external_metastore", "statement_timeout", "use_cached_result")
+_KEPT = ("enable_photon", "read_only_external_metastore", "use_cached_result")
 """Parameters without an effect here. Spark keeps them itself, but not in a script: SET is of variables."""
 
 WAREHOUSE_SESSION = "spark.lakeward.sqlWarehouse"
@@ -50,6 +51,8 @@ class SetParameter(Command):
     def run(self, spark: SparkSession) -> DataFrame | Rows | None:
         if self.name.lower() in _KEPT or spark.conf.get(WAREHOUSE_SESSION, "false") != "true":
             return run_with_delta(spark, self.text)
+        if self.name.lower() == STATEMENT_TIMEOUT:
+            return self._time_limit(spark)
         setting = SQL_PARAMETERS[self.name.lower()]
         if self.verb == "RESET":
             spark.conf.unset(setting)
@@ -58,11 +61,18 @@ class SetParameter(Command):
             spark.conf.set(setting, self.value)
         return Rows("key STRING NOT NULL, value STRING NOT NULL", [[self.name, spark.conf.get(setting)]])
 
+    def _time_limit(self, spark: SparkSession) -> Rows | None:
+        if self.verb == "RESET" or self.value is not None:
+            set_timeout(spark, self.value)
+        if self.verb == "RESET":
+            return None
+        return Rows("key STRING NOT NULL, value STRING NOT NULL", [[self.name, shown_timeout(spark)]])
+
 
 def _set_parameter(cursor: TokenCursor) -> SetParameter:
     verb = cursor.one_of("SET", "RESET")
     name = cursor.part()
-    if name.lower() not in (*SQL_PARAMETERS, *_KEPT):
+    if name.lower() not in (*SQL_PARAMETERS, STATEMENT_TIMEOUT, *_KEPT):
         raise Unmatched
     value = None
     if verb == "SET" and cursor.next is not None:
@@ -111,11 +121,11 @@ CONSTRUCTS = in_area(
     Construct(
         name="SET, RESET of a parameter",
         example="SET ansi_mode = false",
-        note=f"{', '.join(map(str.upper, SQL_PARAMETERS))}: in SQL tasks, `lakeward sql` and statements of a "
-        "warehouse; other parameters are kept without an effect",
+        note=f"{', '.join(map(str.upper, (*SQL_PARAMETERS, STATEMENT_TIMEOUT)))}: in SQL tasks, `lakeward "
+        "sql` and statements of a warehouse; other parameters are kept without an effect",
         starts=("SET", "RESET"),
         statement=_set_parameter,
-        trigger=BEGINNING + rf"(?:re)?set\s+`?(?:{'|'.join(SQL_PARAMETERS)})\b",
+        trigger=BEGINNING + rf"(?:re)?set\s+`?(?:{'|'.join((*SQL_PARAMETERS, STATEMENT_TIMEOUT))})\b",
         test="tests/sql/test_configuration_parameters.py",
     ),
 )

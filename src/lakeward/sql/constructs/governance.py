@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.session import is_information_schema
 from lakeward.sql.construct import (
@@ -19,7 +20,8 @@ from lakeward.sql.construct import (
     syntax_error,
     unsupported,
 )
-from lakeward.sql.procedures import require_procedure
+from lakeward.sql.constructs.privileges import ALL, require_applicable
+from lakeward.sql.procedures import find_procedure, require_procedure
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -34,7 +36,6 @@ _STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE
 _PARTS = {"METASTORE": 0, "ANY FILE": 0, "CATALOG": 1, "SCHEMA": 2}
 # Objects that a grant names by their kind; the catalog is the current one then.
 _WITHOUT_NAME = ("METASTORE", "ANY FILE", "CATALOG")
-_ALL = "ALL PRIVILEGES"
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,12 @@ class Securable:
             spark.table(quote_name(self.name))
         elif self.kind == "PROCEDURE":
             require_procedure(context, full)
+        elif self.kind == "FUNCTION":
+            _require_function(spark, context, full)
         else:
             context.require_schema(*full[:2])
+            if self.kind == "VOLUME":
+                context.require_volume(*full)
         return context, full
 
     def metadata(self, spark: SparkSession) -> dict[str, Any]:
@@ -73,6 +78,17 @@ class Securable:
         if len(full) > 1 and is_information_schema(*full[:2]) and "grants" not in values:
             context.require_changeable_schema(*full[:2])
         context.update_metadata(self.kind, full, **values)
+
+
+def _require_function(spark: SparkSession, context: SessionContext, full: tuple[str, ...]) -> None:
+    """Raise SqlError for a function that does not exist; a procedure is one, too, as on the platform."""
+    context.require_schema(*full[:2])
+    if find_procedure(context, full) is None and not spark.catalog.functionExists(quote_name(full)):
+        raise SqlError(
+            "ROUTINE_NOT_FOUND",
+            f"The function {quote_name(full)} cannot be found.",
+            parameters={"routineName": quote_name(full)},
+        )
 
 
 @dataclass(frozen=True)
@@ -125,7 +141,7 @@ class Grant(Command):
     principal: str
 
     def run(self, spark: SparkSession) -> None:
-        grants = _grants(spark, self.securable)
+        grants = _grants(spark, self.securable, self.privileges)
         current = grants.get(self.principal, [])
         grants[self.principal] = sorted({*current, *self.privileges})
         self.securable.update(spark, grants=grants)
@@ -140,17 +156,19 @@ class Revoke(Command):
     principal: str
 
     def run(self, spark: SparkSession) -> None:
-        grants = _grants(spark, self.securable)
+        grants = _grants(spark, self.securable, self.privileges)
         current = grants.pop(self.principal, [])
-        remaining = [] if _ALL in self.privileges else [p for p in current if p not in self.privileges]
+        remaining = [] if ALL in self.privileges else [p for p in current if p not in self.privileges]
         if remaining:
             grants[self.principal] = remaining
         self.securable.update(spark, grants=grants)
 
 
-def _grants(spark: SparkSession, securable: Securable) -> dict[str, list[str]]:
-    """Return the privileges on an object by principal."""
-    grants: dict[str, list[str]] = securable.metadata(spark).get("grants", {})
+def _grants(spark: SparkSession, securable: Securable, changed: Sequence[str]) -> dict[str, list[str]]:
+    """Return the privileges on an object by principal; SqlError if it cannot have one of `changed`."""
+    context, full = securable.require(spark)
+    require_applicable(securable.kind, full, changed)
+    grants: dict[str, list[str]] = context.metadata(securable.kind, full).get("grants", {})
     return grants
 
 

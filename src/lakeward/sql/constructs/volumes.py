@@ -28,13 +28,7 @@ def _require_volume(context: SessionContext, volume: list[str]) -> tuple[str, ..
     """Return the full name of an existing volume; raises SqlError if it does not exist."""
     name = context.qualify(volume)
     context.require_schema(*name[:2])
-    if not _folder(context, name).is_dir():
-        raise SqlError(
-            "VOLUME_NOT_FOUND",
-            f"The volume `{'`.`'.join(name)}` cannot be found.",
-            sql_state="42704",
-            next_step=f"SHOW VOLUMES IN {name[0]}.{name[1]} lists the existing ones.",
-        )
+    context.require_volume(*name)
     return name
 
 

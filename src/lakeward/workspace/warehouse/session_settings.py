@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lakeward.spark_internals import catalog_manager, java_array
-from lakeward.sql import SQL_PARAMETERS
+from lakeward.sql import SQL_PARAMETERS, STATEMENT_TIMEOUT, set_timeout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +20,6 @@ _IGNORED = (
     "enable_photon",
     "query_tags",
     "read_only_external_metastore",
-    "statement_timeout",
     "use_cached_result",
 )
 _IGNORED_PREFIX = "spark.thriftserver."
@@ -39,5 +38,7 @@ def configure(spark: SparkSession, configuration: Mapping[str, str]) -> None:
     """Set the parameters of a session. Raises Spark's error for an invalid or static one."""
     for name, value in configuration.items():
         lowered = name.lower()
-        if lowered not in _IGNORED and not lowered.startswith(_IGNORED_PREFIX):
+        if lowered == STATEMENT_TIMEOUT:
+            set_timeout(spark, value)
+        elif lowered not in _IGNORED and not lowered.startswith(_IGNORED_PREFIX):
             spark.conf.set(SQL_PARAMETERS.get(lowered, name), value)

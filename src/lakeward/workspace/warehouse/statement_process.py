@@ -113,10 +113,15 @@ class StatementProcess:
             os._exit(1)  # without its JVM this process can run nothing: the next statement starts another one
 
     def _run_statement(self, key: str, order: StatementOrder) -> ExecutionResult:
+        from lakeward.sql import time_limit
         from lakeward.workspace.warehouse.statement_parameters import bind_parameters
         from lakeward.workspace.warehouse.statement_results import write_result
 
-        with self._sessions().session(order.session) as spark, self._cancelable(key, spark):
+        with (
+            self._sessions().session(order.session) as spark,
+            self._cancelable(key, spark),
+            time_limit(spark),
+        ):
             enter(spark, order.catalog, order.schema)
             frame = spark.sql(order.statement, args=bind_parameters(spark, order.parameters) or None)
             return ExecutionResult(write_result(frame, order, self._results / key))
@@ -163,7 +168,9 @@ def failure(error: BaseException) -> ExecutionResult:
     from lakeward.session import condition_of, message_of
 
     if isinstance(error, SqlError):
-        return ExecutionResult(error=error.message, sql_state=error.sql_state)
+        # The platform's message for a result that is too large has no condition.
+        is_plain = error.condition == "INLINE_BYTE_LIMIT_EXCEEDED"
+        return ExecutionResult(error=error.message if is_plain else str(error), sql_state=error.sql_state)
     text = redact(message_of(error))
     state = getattr(error, "getSqlState", lambda: None)()
     message = text if condition_of(error) else f"{type(error).__name__}: {text}"
