@@ -58,13 +58,20 @@ class LakewardError(Exception):
         self.message = message
         self.next_step = next_step
         text = f"[{condition}] {message}"
-        super().__init__(f"{text} {next_step}" if next_step else text)
+        super().__init__(f"{text}{self._separator}{next_step}" if next_step else text)
+
+    @property
+    def _separator(self) -> str:
+        # A quoted line of the user's file ends some messages; the next step is not part of it.
+        return "\n" if self.message.rpartition("\n")[2].startswith("  ") else " "
 
     @property
     def text(self) -> str:
         """Message and next step, without the condition."""
         if not self.next_step:
             return self.message
+        if self._separator == "\n":
+            return f"{self.message}\n{self.next_step}"
         # Messages of the platform may lack the stop.
         stop = "" if self.message.rstrip().endswith((".", "!", "?", ":", ";", ">", "`", "…", '"')) else "."
         return f"{self.message}{stop} {self.next_step}"

@@ -115,6 +115,18 @@ CASES = {
         {"A.CSV": "a\n1\n"},
     ),
     "seed of no known kind": Case(("seed", "a.b.c", "--from", "a.xls"), (".csv, .tsv",), {"a.xls": ""}),
+    "notebook that is not there": Case(("notebook", "lod.py"), ("lod.py in /", "load.py"), {"load.py": ""}),
+    "notebook in a folder that is not there": Case(("notebook", "nix/a.py"), ("no folder nix",)),
+    "empty ipynb": Case(("notebook", "a.ipynb"), ("NOTEBOOK_INVALID", "is empty"), {"a.ipynb": " "}),
+    "ipynb without cells": Case(("notebook", "a.ipynb"), ("it has no 'cells'",), {"a.ipynb": "{}"}),
+    "group without a command": Case(("bundle",), ("`lakeward bundle` needs a command", "deploy, destroy")),
+    "option without a value": Case(("run", "-t"), ("requires an argument", "lakeward run --help")),
+    "option of a group's command without a value": Case(
+        ("bundle", "validate", "-t"), ("requires an argument", "lakeward bundle validate --help")
+    ),
+    "choice that is missing": Case(("completion",), ("Choose from: bash, zsh, fish",)),
+    "file as folder of a bundle": Case(("init", "databricks.yml"), ("a file is in its place", "init FOLDER")),
+    "file above the folder of a bundle": Case(("init", "databricks.yml/a"), ("a file is in its place",)),
     "unknown format": Case(("sql", "-e", "select 1", "--format", "xml"), ("xml", "csv")),
 }
 
@@ -156,6 +168,37 @@ def test_outside_a_bundle_the_folder_is_named(arguments: tuple[str, ...], tmp_pa
     assert ran.returncode == 2
     assert str(tmp_path) in ran.stderr
     assert "databricks.yml" in ran.stderr
+
+
+@pytest.mark.parametrize("command", ["deploy", "destroy", "run", "summary", "validate"])
+def test_outside_a_bundle_its_commands_name_the_way_to_one(command: str, tmp_path: Path) -> None:
+    ran = lakeward("bundle", command, *(["daily"] if command == "run" else []), cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "error: [BUNDLE_NOT_FOUND] this command needs a bundle, but neither" in ran.stderr
+    assert "lakeward init" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"), [("ordrs", "Did you mean `orders`?"), ("x", "Event logs exist for: orders.")]
+)
+def test_events_outside_a_bundle_name_the_pipelines_that_have_run(
+    name: str, advice: str, tmp_path: Path
+) -> None:
+    assert "Run it: `lakeward pipeline PATH`." in lakeward("events", name, cwd=tmp_path).stderr
+    (tmp_path / ".lakeward/local/pipelines/orders/event_log").mkdir(parents=True)
+    assert advice in lakeward("events", name, cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "suffix"), [(("notebook",), "py"), (("notebook",), "ipynb"), (("sql", "-f"), "sql")]
+)
+def test_a_binary_file_is_named_and_not_quoted(command: tuple[str, ...], suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"a.{suffix}").write_bytes(bytes(range(128, 256)) * 20)
+    ran = lakeward(*command, f"a.{suffix}", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert f"a.{suffix}" in ran.stderr
+    assert "it is not UTF-8 text." in ran.stderr
+    assert len(ran.stderr) < 400
 
 
 def test_with_json_a_mistake_is_one_object_too(shop: Path) -> None:
@@ -211,6 +254,15 @@ def test_a_command_line_imports_the_modules_of_its_own_command_alone(tmp_path: P
     assert "lakeward.cli.sql" in loaded
     others = {f"lakeward.cli.{name}" for name in ("run", "check", "workspace", "bundle", "notebook", "test")}
     assert not loaded & {*others, "lakeward.bundle.artifacts", "lakeward.bundle.deployment"}
+
+
+@pytest.mark.parametrize("group", [(), ("bundle",)])
+def test_the_list_of_commands_has_whole_sentences(group: tuple[str, ...], tmp_path: Path) -> None:
+    ran = lakeward(*group, "--help", cwd=tmp_path, COLUMNS="80")
+    commands = ran.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert commands
+    for line in commands:
+        assert line.endswith(".") and not line.endswith("..."), line
 
 
 @pytest.mark.parametrize("command", ["run", "pipeline", "sql", "events"])

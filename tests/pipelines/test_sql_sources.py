@@ -253,6 +253,7 @@ def test_notebooks_of_every_form_declare_in_their_own_language(lab: Lab) -> None
         ("CREATE LIVE TABLE t\nAS SELECT *\nFROM a b c", "PARSE_SYNTAX_ERROR", ":3:10"),
         ("CREATE LIVE TABLE t\nAS SELECT\n  nope FROM (SELECT 1 AS a)", "UNRESOLVED_COLUMN", ":3:3"),
         ("\nDELETE FROM x", "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND", ":2:1"),
+        ("\nselec 1", "PARSE_SYNTAX_ERROR", ":2:1"),
         ("\nCREATE STREAMING TABLE t AS SELECT 1 AS a", "BATCH_RELATION_FOR_STREAMING_TABLE", ":2"),
         ("\nCREATE LIVE TABLE t AS SELECT 1 AS a; CREATE LIVE TABLE T AS SELECT 2", "DUPLICATE", ":2"),
         (
@@ -276,6 +277,9 @@ def test_a_mistake_is_reported_with_its_place_in_the_users_file(
     assert update.state == "FAILED" and update.error is not None
     assert condition in update.error and f"{file}{place}" in update.error, update.error
     assert "Traceback" not in update.error and "\n\n" not in update.error
+    # The quoted line ends where the user's line ends: advice has a line of its own.
+    for line in update.error.splitlines():
+        assert not line.startswith("    ") or line.strip() in text, update.error
 
 
 def test_relative_imports_start_in_the_files_own_folder(lab: Lab) -> None:

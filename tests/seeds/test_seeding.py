@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,35 @@ def test_a_seed_with_the_wrong_schema_touches_nothing(
     assert caught.value.condition == "SEED_SCHEMA_MISMATCH"
     assert caught.value.exit_code == 2
     assert not (tmp_path / ".lakeward/local/warehouse/fresh").exists()
+
+
+BINARY = bytes(range(128, 256)) * 4
+
+
+@pytest.mark.parametrize(
+    ("files", "condition", "said"),
+    [
+        ({"a.csv": b""}, "SEED_SCHEMA_MISSING", "a.csv has no columns: it is empty"),
+        ({"a.json": b" \n"}, "SEED_SCHEMA_MISSING", "a.json has no columns"),
+        ({"a.json": BINARY}, "SEED_SCHEMA_MISMATCH", "a.json is not UTF-8 text"),
+        ({"a.json.gz": b"no archive"}, "SEED_SCHEMA_MISMATCH", "a.json.gz is damaged"),
+        ({"a.json.gz": gzip.compress(b'[{"a": 1}]' * 99)[:15]}, "SEED_SCHEMA_MISMATCH", "is damaged"),
+        ({"a.sql": b"  ;"}, "SEED_SCHEMA_MISSING", "a.sql is empty"),
+        ({"a.sql": BINARY}, "SEED_SCHEMA_MISMATCH", "a.sql cannot be read: it is not UTF-8 text"),
+        ({"a.csv": CSV.encode(), "b.sql": BINARY}, "SEED_SCHEMA_MISMATCH", "b.sql cannot be read"),
+        ({"a.csv": CSV.encode(), "b.sql": b""}, "SEED_SCHEMA_MISSING", "b.sql is empty"),
+    ],
+)
+def test_a_seed_without_content_is_a_mistake_of_its_author(
+    home: SparkSession, tmp_path: Path, files: dict[str, bytes], condition: str, said: str
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    source, ddl = [tmp_path / name for name in files] + [None] * (2 - len(files))
+    assert source is not None
+    with pytest.raises(SeedError, match=said) as caught:
+        seed_files(home, table("fresh.s.t"), source, ddl)
+    assert caught.value.condition == condition
 
 
 def test_a_declared_seed_takes_the_place_of_a_table_that_is_missing_when_it_is_read(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Finding
 
 
-@click.group()
+@click.group(short_help="Validate, show, deploy and run the bundle in this folder.")
 def bundle() -> None:
     """Validate and show the bundle in this folder, deploy and run it in a local workspace."""
 

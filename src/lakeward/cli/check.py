@@ -12,7 +12,7 @@ import click
 from lakeward.cli.options import GivenPath, json_option, mount_option, runtime_option
 
 
-@click.command()
+@click.command(short_help="Show what of the code in a folder will run here.")
 @click.argument("path", metavar="[PATH]", default=".", type=GivenPath())
 @click.option(
     "-t", "--target", metavar="T", help="Target of bundles; without it the default one, else all targets."

@@ -34,7 +34,7 @@ class Node:
         return [*self.commands, *self.options]
 
 
-@click.command()
+@click.command(short_help="Print the completion script of a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> int:

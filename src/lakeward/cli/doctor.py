@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
-@click.command()
+@click.command(short_help="Find what makes tables and pipelines slow.")
 @click.argument("subject", required=False, metavar="[TABLE|KEY|RUN|FOLDER]")
 @bundle_options
 @click.option(

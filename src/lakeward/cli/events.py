@@ -11,6 +11,7 @@ import click
 
 from lakeward.cli.options import bundle_options, verbose_option
 from lakeward.errors import UsageError
+from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from lakeward.cli.command_context import CommandContext
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.2
 
 
-@click.command()
+@click.command(short_help="Show the event log of a pipeline.")
 @click.argument("key")
 @bundle_options
 @click.option("--follow", is_flag=True, help="Show the update while it runs, until it has ended.")
@@ -49,7 +50,7 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
         raise UsageError(
             "NO_EVENTS",
             f"The pipeline `{name}` has no event log in {storage}: it has not run in this target.",
-            next_step=f"lakeward run {name} -t {context.settings.target}" if context.bundle else None,
+            next_step=_next_step(context, name),
         )
     (found,) = stored.updates.values()
     if as_json:
@@ -75,6 +76,14 @@ def pipeline_name(context: CommandContext, key: str) -> str:
         return key
     context.bundle.pipeline(key)
     return key
+
+
+def _next_step(context: CommandContext, name: str) -> str:
+    if context.bundle is not None:
+        return f"lakeward run {name} -t {context.settings.target}"
+    known = sorted(each.parent.name for each in context.settings.pipelines.glob("*/event_log"))
+    listed = f"Event logs exist for: {', '.join(known)}." if known else "Run it: `lakeward pipeline PATH`."
+    return did_you_mean(name, known) or listed
 
 
 def event_line(event: dict[str, Any]) -> str:

@@ -44,8 +44,11 @@ class Failure:
 CANCELED = Failure("canceled by Ctrl-C", exit_code=130)
 
 
-def failure_of(error: Exception) -> Failure:
-    """Return the failure that `error` is to the user; an internal one is written to a crash log first."""
+def failure_of(error: Exception, command: str = "lakeward") -> Failure:
+    """Return the failure that `error` is to the user; an internal one is written to a crash log first.
+
+    `command` is what the user has called, for errors of usage that lack it.
+    """
     if "py4j" in sys.modules:
         from lakeward.session import is_lost, jvm_lost
 
@@ -53,9 +56,16 @@ def failure_of(error: Exception) -> Failure:
             return failure_of(jvm_lost())
     if isinstance(error, LakewardError):
         return Failure(f"[{error.condition}] {error.message}", error.next_step, error.exit_code)
+    # Click before 8.2 prints the help itself.
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        assert isinstance(error, click.UsageError)
+        # The text of the error is the whole help.
+        usage = error.ctx.command_path if error.ctx else command
+        return Failure(f"`{usage}` needs a command: {_subcommands(error)}.", _help_of(usage), 2)
     if isinstance(error, click.UsageError):
-        usage = error.ctx.command_path if error.ctx else "lakeward"
-        return Failure(error.format_message(), f"{usage} --help shows what there is.", 2)
+        usage = error.ctx.command_path if error.ctx else command
+        # A choice that is missing is listed in lines with tabs.
+        return Failure(" ".join(error.format_message().split()), _help_of(usage), 2)
     if isinstance(error, click.ClickException):
         return Failure(error.format_message(), exit_code=2)
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
@@ -69,6 +79,17 @@ def failure_of(error: Exception) -> Failure:
         f"[INTERNAL_ERROR] {type(error).__name__}: {first_line(error)}",
         f"This is a fault of lakeward. The full traceback is in {crash_log(error)}",
     )
+
+
+def _help_of(usage: str) -> str:
+    return f"{usage} --help shows what there is."
+
+
+def _subcommands(error: click.UsageError) -> str:
+    group = error.ctx.command if error.ctx else None
+    assert error.ctx is not None
+    assert isinstance(group, click.Group)
+    return ", ".join(group.list_commands(error.ctx))
 
 
 def first_line(error: Exception) -> str:

@@ -12,7 +12,7 @@ from lakeward.cli.options import GivenPath
 from lakeward.errors import UsageError
 
 
-@click.command()
+@click.command(short_help="Write a new bundle: a pipeline, a job and a test.")
 @click.argument("folder", default=".", type=GivenPath())
 @click.option("--name", help="Name of the bundle; that of its folder when left out.")
 @click.option("--editor", is_flag=True, help="Write what editors read alone, into a project that exists.")
@@ -68,6 +68,12 @@ def _write(folder: Path, files: Mapping[str, str], *, mode: Literal["x", "w"]) -
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open(mode, encoding="utf-8") as fresh:
                 fresh.write(text)
+    except (FileExistsError, NotADirectoryError):
+        raise UsageError(
+            "FOLDER_NOT_WRITABLE",
+            f"{folder} cannot be written to: a file is in its place.",
+            next_step="Name another folder: lakeward init FOLDER.",
+        ) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError("FOLDER_NOT_WRITABLE", f"{folder} cannot be written to: {reason}.") from None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
-@click.command()
+@click.command(short_help="Deploy the bundle to the local workspace.")
 @bundle_options
 @local_option
 @output_option
@@ -74,7 +74,7 @@ def deploy(target: str | None, variables: dict[str, str], local: bool, output: s
     return 0
 
 
-@click.command()
+@click.command(short_help="Delete what was deployed to the local workspace.")
 @bundle_options
 @local_option
 @output_option
@@ -101,7 +101,7 @@ def destroy(
     return 0
 
 
-@click.command()
+@click.command(short_help="Run a deployed job or pipeline.")
 @click.argument("key", default="")
 @bundle_options
 @local_option
@@ -155,10 +155,12 @@ def show(summary: Mapping[str, Any]) -> None:
 
 def bundle_and_settings(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Settings]:
     """Return the bundle of this folder and where its target's state is."""
-    from lakeward.cli.command_context import find_context
+    from lakeward.cli.command_context import find_context, no_bundle
 
     context = find_context(target, variables)
-    return context.require_bundle("bundle"), context.settings
+    if context.bundle is None:
+        raise no_bundle("this command needs a bundle", "make one with `lakeward init`")
+    return context.bundle, context.settings
 
 
 def build_wheels_by_folder(bundle: Bundle, scratch: Path) -> dict[str, Path]:

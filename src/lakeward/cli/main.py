@@ -77,6 +77,8 @@ class Commands(click.Group):
     cls=Commands,
     commands=LazyCommands(),
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 the run failed or something was found, 2 wrong usage or configuration, "
+    "130 Ctrl-C.",
     invoke_without_command=True,
     no_args_is_help=True,
 )
@@ -131,9 +133,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         failure = failures.CANCELED
     except Exception as error:  # noqa: BLE001  this is where every error ends
-        failure = failures.CANCELED if count_interrupts() else failures.failure_of(error)
+        failure = failures.CANCELED if count_interrupts() else failures.failure_of(error, called(arguments))
     failures.show(failure, as_json="--json" in arguments, seconds=time.monotonic() - began)
     return failure.exit_code
+
+
+def called(arguments: Sequence[str]) -> str:
+    """Return the command that a command line calls, with the command of its group.
+
+    >>> called(["bundle", "validate", "-t"]), called(["sql", "-e"]), called(["--nix"])
+    ('lakeward bundle validate', 'lakeward sql', 'lakeward')
+    """
+    words = ["lakeward"]
+    group: click.Command | None = lakeward
+    context = click.Context(lakeward)
+    for word in arguments:
+        group = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if group is None:
+            break
+        words.append(word)
+    return " ".join(words)
 
 
 def refuse_or_warn(command: str | None, *, system: str = os.name) -> None:

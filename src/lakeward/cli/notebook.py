@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lakeward.notebooks import CellRecord, NotebookRun
 
 
-@click.command()
+@click.command(short_help="Run a notebook.")
 @click.argument("path", metavar="PATH", type=GivenPath())
 @mapping_option("--param", "parameters", help="Value of a widget.")
 @bundle_options

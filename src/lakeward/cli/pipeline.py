@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lakeward.pipelines import Update
 
 
-@click.command()
+@click.command(short_help="Run the files of a pipeline, without a bundle.")
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=GivenPath())
 @click.option("-t", "--target", metavar="T", help="Target of the bundle in this folder; none when left out.")
 @mappings_option("--var", "variables", help="Value of a bundle variable.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
-@click.command()
+@click.command(short_help="Write HTML reports of pipelines and of runs of jobs.")
 @click.argument("subject", metavar="[KEY|RUN]", required=False)
 @bundle_options
 @click.option(

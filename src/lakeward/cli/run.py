@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
-@click.command()
+@click.command(short_help="Run a job or a pipeline of the bundle in this folder.")
 @click.argument("key", default="")
 @bundle_options
 @mapping_option("--param", "parameters", help="Value of a job parameter.")

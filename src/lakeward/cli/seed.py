@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
-@click.command()
+@click.command(short_help="Make a table out of a file.")
 @click.argument("name", metavar="TABLE")
 @click.option(
     "--from", "source", type=click.Path(path_type=Path), metavar="PATH", help="CSV, JSON, Parquet or Delta."
@@ -59,7 +59,7 @@ def seed(
     return 0
 
 
-@click.command()
+@click.command(short_help="Copy rows of a workspace's table into a seed file.")
 @click.argument("name", metavar="TABLE")
 @click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="Rows at most.")
 @click.option("--to", type=click.Path(path_type=Path), metavar="FILE", help="Default: seeds/TABLE.parquet.")

@@ -39,7 +39,9 @@ FORMATS = ("table", "json", "csv")
 _EXIT_COMMANDS = ("exit", "quit", "exit;", "quit;")
 
 
-@click.command(context_settings={"allow_extra_args": True})
+@click.command(
+    context_settings={"allow_extra_args": True}, short_help="Run SQL statements, or open a prompt."
+)
 @click.pass_context
 @bundle_options
 @mount_option

@@ -7,7 +7,7 @@ import click
 from lakeward.cli.formatting import format_count
 
 
-@click.command()
+@click.command(short_help="End the JVMs that wait for the next command.")
 def stop() -> int:
     """End the JVMs that commands leave behind for the next ones. A command that uses one fails.
 

@@ -13,7 +13,10 @@ import click
 from lakeward.cli.options import cold_option, environment_options, mount_option, runtime_option
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
+    short_help="Run the tests of a repository, unchanged.",
+)
 @click.option("--fresh-environment", "fresh", is_flag=True, help="Rebuild the environment.")
 @environment_options
 @click.option(

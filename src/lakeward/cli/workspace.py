@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 200
 
 
-@click.command()
+@click.command(short_help="Serve a local workspace for databricks-sdk and the CLI.")
 @bundle_options
 @mount_option
 @runtime_option

@@ -28,13 +28,26 @@ def parse_ipynb(content: bytes) -> Notebook:
         dependencies = dependencies_of_metadata(about)
         default_schema = _default_schema(about)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ValueError(f"this is not a notebook: {error!r}") from None
+        raise ValueError(f"this is not a notebook: {_reason(error, content)}") from None
     cells = [
         _code(number, source, title, language) if kind == "code" else Cell(number, "md", source, title=title)
         for number, kind, source, title in raw
         if kind in ("code", "markdown")
     ]
     return Notebook(language, "ipynb", tuple(cells), dependencies, default_schema)
+
+
+def _reason(error: Exception, content: bytes) -> str:
+    """Return what is wrong, in words; the text of an error of decoding would be the whole file."""
+    if not content.strip():
+        return "the file is empty"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON: {error}"
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    return f"its JSON has another form ({type(error).__name__}: {error})"
 
 
 def _default_schema(about: dict[str, Any]) -> tuple[str, ...]:

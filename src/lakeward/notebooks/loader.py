@@ -10,6 +10,7 @@ from lakeward.notebooks.ipynb import parse_ipynb
 from lakeward.notebooks.model import Cell, Notebook
 from lakeward.notebooks.source_format import PYTHON_MARK, SQL_MARK, parse_export
 from lakeward.session import current_settings, find_platform_file, is_platform_path
+from lakeward.suggestions import close_matches
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -84,7 +85,11 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
     found = find_notebook(str(path.absolute()), Path("/"))
     if found is None:
         _refuse_language(path)
-        raise ConfigurationError("NOTEBOOK_NOT_FOUND", f"There is no notebook {path}.")
+        raise ConfigurationError(
+            "NOTEBOOK_NOT_FOUND",
+            f"There is no notebook {path} in {Path.cwd()}.",
+            next_step=_similar(path),
+        )
     _refuse_language(found)
     if found.suffix not in SUFFIXES:
         forms = ", ".join(SUFFIXES)
@@ -96,9 +101,25 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
             language = {".py": "python", ".sql": "sql"}[found.suffix]
             text = content.decode("utf-8-sig")
             notebook = Notebook(language, "source", (Cell(1, language, text),))
+    except UnicodeDecodeError:
+        raise ConfigurationError(
+            "NOTEBOOK_INVALID",
+            f"{found}: it is not UTF-8 text.",
+            next_step="Save it as UTF-8, if it is a notebook.",
+        ) from None
     except ValueError as error:
         raise ConfigurationError("NOTEBOOK_INVALID", f"{found}: {error}.") from None
     return found, notebook
+
+
+def _similar(path: Path) -> str | None:
+    """Return the sentence that suggests the notebooks of the folder with a similar name."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return f"There is no folder {path.parent}, either."
+    names = [each.name for each in folder.iterdir() if each.suffix in SUFFIXES]
+    close = close_matches(path.name, names) or close_matches(path.stem, [Path(name).stem for name in names])
+    return f"Did you mean {' or '.join(str(path.parent / name) for name in close)}?" if close else None
 
 
 def _refuse_language(path: Path) -> None:

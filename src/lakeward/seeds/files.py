@@ -76,11 +76,16 @@ def is_one_document(path: Path) -> bool:
     """Return whether a JSON file is one document rather than one a line."""
     file = path if path.is_file() else next(_files(path))
     opening: Any = gzip.open if file.suffix == ".gz" else open
-    with opening(file, "rt", encoding="utf-8-sig") as lines:
-        # A small compressed file can contain a line without end.
-        first = next(
-            (line for line in iter(partial(lines.readline, _LONGEST_LINE), "") if line.strip()), "{}"
-        )
+    try:
+        with opening(file, "rt", encoding="utf-8-sig") as lines:
+            # A small compressed file can contain a line without end.
+            first = next(
+                (line for line in iter(partial(lines.readline, _LONGEST_LINE), "") if line.strip()), "{}"
+            )
+    except UnicodeDecodeError:
+        raise SeedError("SEED_SCHEMA_MISMATCH", f"The seed {file} is not UTF-8 text.") from None
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise SeedError("SEED_SCHEMA_MISMATCH", f"The seed {file} is damaged: {error}.") from None
     if first.lstrip().startswith("["):
         return True
     try:

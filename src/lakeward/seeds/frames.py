@@ -33,7 +33,7 @@ def frame_of_files(spark: SparkSession, path: Path, ddl: Path | None) -> DataFra
     try:
         plain = _read(spark, path, kind, None)
         if schema is None:
-            return read_whole(plain)
+            return read_whole(_with_columns(plain, f"The seed {path}"))
         _compare(plain.columns, schema.names, f"The file {path}", f"the schema in {ddl}")
         frame = _read(spark, path, kind, schema) if kind in ("csv", "tsv", "json") else _cast(plain, schema)
         return read_whole(frame)
@@ -42,6 +42,17 @@ def frame_of_files(spark: SparkSession, path: Path, ddl: Path | None) -> DataFra
             raise
         fits = "does not fit its schema" if schema is not None else "cannot be read"
         raise SeedError(MISMATCH, f"The seed {path} {fits}: {message_of(error)}") from None
+
+
+def _with_columns(frame: DataFrame, what: str) -> DataFrame:
+    """Return the frame; Delta refuses a table without columns only when it is written."""
+    if not frame.columns:
+        raise SeedError(
+            "SEED_SCHEMA_MISSING",
+            f"{what} has no columns: it is empty.",
+            next_step="Fill it, or declare the columns in a file for --ddl (`id bigint, name string`).",
+        )
+    return frame
 
 
 def _read(spark: SparkSession, path: Path, kind: str, schema: StructType | None) -> DataFrame:
@@ -119,6 +130,14 @@ def schema_of_ddl(spark: SparkSession, file: Path) -> StructType:
         text = file.read_text(encoding="utf-8-sig").strip().rstrip(";").strip()
     except OSError as error:
         raise SeedError("SEED_FILE_NOT_FOUND", f"The DDL {file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SeedError(MISMATCH, f"The DDL {file} cannot be read: it is not UTF-8 text.") from None
+    if not text:
+        raise SeedError(
+            "SEED_SCHEMA_MISSING",
+            f"The DDL {file} is empty.",
+            next_step="Declare the columns in it: `id bigint, name string`, or a CREATE TABLE statement.",
+        )
     try:
         if text[:6].upper() != "CREATE":
             found = StructType.fromDDL(text)

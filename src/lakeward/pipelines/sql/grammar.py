@@ -23,6 +23,16 @@ REPLACES = ("REPLACE WHERE", "REPLACE USING")
 CHANGES = ("AUTO CDC ONCE INTO", "AUTO CDC INTO ONCE", "AUTO CDC INTO", "APPLY CHANGES INTO")
 
 
+_FIRST_WORDS = """
+    ( ALTER ANALYZE APPLY AUTO BEGIN CACHE CALL CLEAR COMMENT COPY CREATE DECLARE DELETE DENY
+    DESC DESCRIBE DROP EXECUTE EXPLAIN FROM FSCK GENERATE GET GRANT INSERT LIST LOAD MAP
+    MERGE MSCK OPTIMIZE PUT REDUCE REFRESH REMOVE REORG REPAIR REPLACE RESET RESTORE REVOKE
+    SELECT SET SHOW SYNC TABLE TRUNCATE UNCACHE UNDROP UNSET UPDATE USE VACUUM VALUES WITH
+"""
+STATEMENTS = frozenset(_FIRST_WORDS.split())
+"""The first words of all statements of Databricks SQL: what begins with another one is a typing error."""
+
+
 class SqlSyntaxError(Exception):
     """The statement is invalid at the character `offset`, where the token `found` is.
 
@@ -50,7 +60,8 @@ def parse_statement(text: str) -> Statement:
         stopped = cursor.stopped_at or cursor.next
         if stopped is None:
             raise SqlSyntaxError(len(text.rstrip()), "end of statement") from None
-        raise SqlSyntaxError(stopped.start, stopped.text, is_other=cursor.at == 0) from None
+        is_other = cursor.at == 0 and stopped.text.upper() in STATEMENTS
+        raise SqlSyntaxError(stopped.start, stopped.text, is_other=is_other) from None
 
 
 def _parse(cursor: NestedTokenCursor) -> Statement:
