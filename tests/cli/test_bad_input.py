@@ -33,6 +33,17 @@ def result():
     return spark.read.table("base").selectExpr("id + 1 AS id")
 """
 
+FEED = """\
+from pyspark import pipelines as dp
+
+dp.create_streaming_table("held")
+dp.{}
+
+@dp.temporary_view
+def feed():
+    return spark.readStream.format("rate").load().selectExpr("value AS id")
+"""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -58,6 +69,14 @@ FAULTS = {
     "a table that is nowhere": Fault(
         SOUND.replace('table("base")', 'table("prod.crm.customers")'),
         ("TABLE_OR_VIEW_NOT_FOUND", "prod.crm.customers", "lakeward seed prod.crm.customers --from FILE"),
+    ),
+    "a mistyped key of AUTO CDC": Fault(
+        FEED.format('create_auto_cdc_flow(target="held", source="feed", keys=["idd"], sequence_by="id")'),
+        ("UNRESOLVED_COLUMN", "shop.py:4", "idd", "dp.create_auto_cdc_flow(target="),
+    ),
+    "a mistyped key of snapshots": Fault(
+        FEED.format('create_auto_cdc_from_snapshot_flow(target="held", source="feed", keys=["idd"])'),
+        ("shop.py:4", "idd", "dp.create_auto_cdc_from_snapshot_flow(target="),
     ),
     "an expectation that is not SQL": Fault(
         SOUND.replace("def result", '@dp.expect("positive", "id >> > 0")\ndef result'),

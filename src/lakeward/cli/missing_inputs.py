@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.cli.near_names import import_hint, setting_hint, table_hint, volume_hint
+
 if TYPE_CHECKING:
     from lakeward.session import Settings
 
@@ -21,6 +23,7 @@ def hints_of(text: str, settings: Settings) -> list[str]:
     from lakeward.session import ansi_hint, catalog_hint, folder_hint, removed_function_hint, schema_hint
 
     other = other_lakehouse_hint(text, settings)
+    near_volume = None if other else volume_hint(text, settings)
     hints = (
         ansi_hint(text, settings),
         removed_function_hint(text, settings),
@@ -29,7 +32,11 @@ def hints_of(text: str, settings: Settings) -> list[str]:
         schema_inference_hint(text),
         iceberg_hint(text),
         package_hint(text, settings.profile),
-        None if other else folder_hint(text, settings),
+        import_hint(text),
+        setting_hint(text),
+        None if other else table_hint(text, settings),
+        near_volume,
+        None if other or near_volume else folder_hint(text, settings),
     )
     return [hint for hint in hints if hint is not None]
 

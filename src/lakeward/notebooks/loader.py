@@ -88,7 +88,7 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
         raise ConfigurationError(
             "NOTEBOOK_NOT_FOUND",
             f"There is no notebook {path} in {Path.cwd()}.",
-            next_step=_similar(path),
+            next_step=similar_notebooks(path, str(path)),
         )
     _refuse_language(found)
     if found.suffix not in SUFFIXES:
@@ -112,14 +112,18 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
     return found, notebook
 
 
-def _similar(path: Path) -> str | None:
-    """Return the sentence that suggests the notebooks of the folder with a similar name."""
+def similar_notebooks(path: Path, given: str) -> str | None:
+    """Return the sentence that suggests notebooks of the folder with a similar name, spelled like `given`."""
     folder = path.absolute().parent
     if not folder.is_dir():
-        return f"There is no folder {path.parent}, either."
-    names = [each.name for each in folder.iterdir() if each.suffix in SUFFIXES]
-    close = close_matches(path.name, names) or close_matches(path.stem, [Path(name).stem for name in names])
-    return f"Did you mean {' or '.join(str(path.parent / name) for name in close)}?" if close else None
+        return f"There is no folder {folder}, either."
+    has_suffix = path.suffix in SUFFIXES
+    files = sorted(each for each in folder.iterdir() if each.suffix in SUFFIXES)
+    # With their endings, short names of any letters would resemble each other.
+    stems = close_matches(path.stem if has_suffix else path.name, [each.stem for each in files])
+    close = [each.name for stem in stems for each in files if each.stem == stem] if has_suffix else stems
+    start = given[: len(given) - len(path.name)]
+    return f"Did you mean {' or '.join(start + name for name in close)}?" if close else None
 
 
 def _refuse_language(path: Path) -> None:

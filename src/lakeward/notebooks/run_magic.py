@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.errors import NotebookError
-from lakeward.notebooks.loader import find_notebook
+from lakeward.notebooks.loader import find_notebook, similar_notebooks
 from lakeward.session import MOUNT_ADVICE, is_platform_path
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def find_run_notebook(
             f"%run names {line.path}, and there is no such notebook.",
             next_step=MOUNT_ADVICE
             if is_platform_path(line.path)
-            else f"Paths are relative to the notebook's own folder, {folder}.",
+            else similar_notebooks(folder / line.path, line.path)
+            or f"Paths are relative to the notebook's own folder, {folder}.",
         )
     if found in running:
         raise NotebookError("NOTEBOOK_RUNS_ITSELF", f"%run {line.path} is being run already.")

@@ -7,7 +7,8 @@ import re
 from lakeward.quoting import is_placeholder
 
 _MISSING = re.compile(
-    r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view ((?:`(?:[^`]|``)*`\.?)+|\S+) cannot be found"
+    # Errors of notebooks and pipelines name cell, file and line first.
+    r"\[TABLE_OR_VIEW_NOT_FOUND\](?:[^\n`]*:)? The table or view ((?:`(?:[^`]|``)*`\.?)+|\S+) cannot be found"
 )
 
 
@@ -16,6 +17,8 @@ def missing_table(text: str) -> list[str] | None:
 
     >>> missing_table("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b.c` cannot be found. Verify …")
     ['a', 'b.c']
+    >>> missing_table("[TABLE_OR_VIEW_NOT_FOUND] cell 1, /a b/n.py:2: The table or view `t` cannot be found.")
+    ['t']
     """
     found = _MISSING.search(text)
     if found is None:

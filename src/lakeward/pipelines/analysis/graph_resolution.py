@@ -43,7 +43,7 @@ from lakeward.pipelines.graph.dataflow_graph import (
     ResolvedGraph,
 )
 from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow, Key
-from lakeward.pipelines.graph.error_location import with_source_location
+from lakeward.pipelines.graph.error_location import place_of, with_source_location
 from lakeward.pipelines.graph.expectations import invalid_expectations
 from lakeward.pipelines.graph.query_plans import (
     aggregates_without_watermark,
@@ -246,7 +246,9 @@ class GraphResolver:
         return merge_new_fields(stored.schema, schema)
 
     def _explain_error(self, error: Exception, dataset: Dataset) -> PipelineError:
-        where = with_source_location(error, what=f"dataset `{dataset.name}`", folders=self.folders)
+        where = with_source_location(
+            error, what=f"dataset `{dataset.name}`", folders=self.folders, declared=place_of(dataset)
+        )
         return explain_unknown_table(self.spark, self.graph, error, where)
 
 

@@ -25,7 +25,7 @@ from lakeward.pipelines.graph.dataflow_graph import (
     ResolvedGraph,
 )
 from lakeward.pipelines.graph.elements import Dataset, Flow, Key
-from lakeward.pipelines.graph.error_location import with_source_location
+from lakeward.pipelines.graph.error_location import place_of, with_source_location
 from lakeward.pipelines.graph.expectations import CountedExpectations, find_violation
 from lakeward.pipelines.graph.query_plans import OperatorTimes
 from lakeward.pipelines.graph.results import (
@@ -287,7 +287,10 @@ class GraphExecution:
 
     def _error_text(self, error: Exception, dataset: Dataset) -> str:
         what, folders = f"dataset `{dataset.name}`", self.context.folders
-        return str(find_violation(error) or with_source_location(error, what=what, folders=folders))
+        return str(
+            find_violation(error)
+            or with_source_location(error, what=what, folders=folders, declared=place_of(dataset))
+        )
 
     def _skip(self, resolved: ResolvedDataset, upstream: Dataset | None) -> None:
         for flow in resolved.dataset.flows:

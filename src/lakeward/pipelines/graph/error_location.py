@@ -6,6 +6,7 @@ import linecache
 import re
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lakeward.dbutils import redact
 from lakeward.error_formatting import describe_error
@@ -14,16 +15,22 @@ from lakeward.python_grammar import newer_python_hint
 from lakeward.session import is_disk_full, message_of
 from lakeward.user_code import is_user_file
 
+if TYPE_CHECKING:
+    from lakeward.pipelines.graph.elements import Dataset, SourceCodeLocation
+
 _LOCATION = re.compile(r"(.*?):(\d+)(?::\d+)?")
 # A frame in the text of an error: the traceback of a Python worker.
 _FRAME = re.compile(r'^ *File "(/.+)", line (\d+), in ', re.MULTILINE)
 
 
-def with_source_location(error: BaseException, *, what: str, folders: tuple[Path, ...]) -> PipelineError:
+def with_source_location(
+    error: BaseException, *, what: str, folders: tuple[Path, ...], declared: object = None
+) -> PipelineError:
     """Return an error with the location in the user's files for `error`, raised while `what` was processed.
 
     The location is the innermost frame in a file below `folders`, of the error itself or of the Python worker
-    that it quotes; frames of lakeward, PySpark and the standard library are never shown.
+    that it quotes; frames of lakeward, PySpark and the standard library are never shown. Where no frame is
+    the user's, it is the place where `what` is `declared`.
     """
     if isinstance(error, PipelineError) and str(error).startswith("[") and ":" in error.message[:200]:
         where = _user_location(error, folders)
@@ -46,7 +53,14 @@ def with_source_location(error: BaseException, *, what: str, folders: tuple[Path
     if hasattr(error, "user_location"):
         # The line of the user's file is shown; Spark would repeat the statement.
         text = text.partition("\n\n== SQL")[0]
+    if where is None and declared is not None:
+        return PipelineError(condition, f"{declared}: {what}: {text}{_source_line(str(declared))}")
     return PipelineError(condition, f"{where or what}: {text}{_source_line(where)}")
+
+
+def place_of(dataset: Dataset) -> SourceCodeLocation:
+    """Return where to look for an error of a dataset: its only flow, else its declaration."""
+    return dataset.flows[0].location if len(dataset.flows) == 1 else dataset.location
 
 
 def _with_location(error: PipelineError, where: str) -> PipelineError:

@@ -1,0 +1,150 @@
+"""Suggestions for names that an error does not find: tables, volumes, imports, settings. No Spark."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.suggestions import close_matches
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
+
+_NAME_ERROR = re.compile(r"\bname '(?P<name>\w+)' is not defined")
+_IMPORTS = {
+    "F": "from pyspark.sql import functions as F",
+    "T": "from pyspark.sql import types as T",
+    "Window": "from pyspark.sql import Window",
+    "DeltaTable": "from delta.tables import DeltaTable",
+    "dp": "from pyspark import pipelines as dp",
+    "dlt": "import dlt",
+    "pd": "import pandas as pd",
+    "np": "import numpy as np",
+}
+_FUNCTIONS = frozenset(
+    (
+        "col",
+        "lit",
+        "when",
+        "expr",
+        "udf",
+        "current_timestamp",
+        "to_date",
+        "to_timestamp",
+        "from_json",
+        "explode",
+    )
+)
+_TYPES = re.compile(
+    r"(?:Struct|Array|Map|String|Integer|Long|Double|Boolean|Date|Timestamp|Decimal)Type|StructField"
+)
+_CONF = re.compile(r'\[SQL_CONF_NOT_FOUND\].*?The SQL config "(?P<key>[^"]+)" cannot be found')
+_VOLUME = re.compile(r"(?<![\w.-])(?:dbfs:|file:|/dbfs)?/Volumes/(?P<name>[\w-]+/[\w-]+/[\w-]+)")
+_NO_FILE = re.compile(r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|FileNotFound|No such file or directory")
+
+
+def table_hint(text: str, settings: Settings) -> str | None:
+    """Return what to do about the table that the error `text` does not find; None for other errors."""
+    from lakeward.seeds import missing_table, seed_hint
+
+    name = missing_table(text)
+    if name is None or len(name) > 3 or "Did you mean" in text:
+        return None
+    near = near_tables(name, settings)
+    if near and near[0].rpartition(".")[2] != name[-1].lower():
+        return near_tables_hint(near, name)
+    parts = [near_tables_hint(near, name)] if near else []
+    if "lakeward seed" not in text:
+        parts.append(seed_hint(".".join(_full(name, settings))))
+    return " ".join(parts) or None
+
+
+def near_tables_hint(near: list[str], name: list[str]) -> str:
+    """Return the sentence that suggests tables.
+
+    >>> near_tables_hint(["c.s.orders"], ["ordrs"]), near_tables_hint(["c.s.orders"], ["b", "s", "orders"])
+    ('Did you mean `c.s.orders`?', 'A table of this name is in another schema: `c.s.orders`.')
+    """
+    listed = [f"`{each}`" for each in near]
+    if near[0].rpartition(".")[2] == name[-1].lower():
+        return f"A table of this name is in another schema: {', '.join(listed)}."
+    return f"Did you mean {' or '.join(listed)}?"
+
+
+def near_tables(name: list[str], settings: Settings) -> list[str]:
+    """Return the full names of similar tables of its schema, else those of its name in other schemas.
+
+    Short names are completed with the catalog and the schema of the settings.
+    """
+    catalog, schema, table = _full(name, settings)
+    there = list(_tables(settings.warehouse / catalog.lower() / schema.lower()))
+    found = [f"{catalog}.{schema}.{each}" for each in close_matches(table, there)]
+    if not found and settings.warehouse.is_dir():
+        places = sorted(settings.warehouse.glob(f"*/*/{glob.escape(table.lower())}"))
+        found = [".".join(each.parts[-3:]) for each in places if _is_table(each)]
+    return found[:3]
+
+
+def _full(name: list[str], settings: Settings) -> list[str]:
+    return [*[settings.catalog, settings.schema][: 3 - len(name)], *name]
+
+
+def _tables(schema: Path) -> Iterator[str]:
+    if schema.is_dir():
+        yield from (each.name for each in sorted(schema.iterdir()) if _is_table(each))
+
+
+def _is_table(folder: Path) -> bool:
+    return (folder / "_delta_log").is_dir()
+
+
+def volume_hint(text: str, settings: Settings) -> str | None:
+    """Return the volumes that are close to the one that the error `text` does not find; None without one."""
+    found = _VOLUME.search(text) if _NO_FILE.search(text) else None
+    if found is None:
+        return None
+    catalog, schema, name = found["name"].split("/")
+    folder = settings.volumes / catalog.lower() / schema.lower()
+    known = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+    if name.lower() in known:
+        return None
+    close = [f"/Volumes/{catalog}/{schema}/{each}" for each in close_matches(name, known)]
+    return f"Did you mean {' or '.join(close)}?" if close else None
+
+
+def import_hint(text: str) -> str | None:
+    """Return the import that a name is usual for; None for other errors.
+
+    >>> import_hint("NameError: name 'F' is not defined")
+    'Import it: `from pyspark.sql import functions as F`.'
+    >>> import_hint("NameError: name 'col' is not defined")
+    'Import it: `from pyspark.sql.functions import col`.'
+    >>> import_hint("NameError: name 'rows' is not defined")
+    """
+    found = _NAME_ERROR.search(text)
+    if found is None:
+        return None
+    name = found["name"]
+    line = _IMPORTS.get(name)
+    if name in _FUNCTIONS:
+        line = f"from pyspark.sql.functions import {name}"
+    elif _TYPES.fullmatch(name):
+        line = f"from pyspark.sql.types import {name}"
+    return None if line is None else f"Import it: `{line}`."
+
+
+def setting_hint(text: str) -> str | None:
+    """Return how to set the setting that code reads and that has no value; None for other errors.
+
+    >>> setting_hint('[SQL_CONF_NOT_FOUND] The SQL config "a.b" cannot be found. Please verify …')
+    'Set `a.b` under `configuration` of the pipeline, or with `--conf a.b=VALUE` of `lakeward pipeline`.'
+    """
+    found = _CONF.search(text)
+    if found is None or found["key"].startswith("spark."):
+        return None
+    key = found["key"]
+    option = f"`--conf {key}=VALUE` of `lakeward pipeline`"
+    return f"Set `{key}` under `configuration` of the pipeline, or with {option}."

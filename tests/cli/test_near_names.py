@@ -1,0 +1,113 @@
+"""Errors about names that are not there suggest those that are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lakeward.cli.missing_inputs import hints_of
+from lakeward.cli.near_names import import_hint, setting_hint
+from lakeward.session import Settings
+from tests.cli.inside import Inside
+
+NOT_FOUND = "The table or view {} cannot be found. Verify the spelling. SQLSTATE: 42P01"
+PLACES = (
+    "[TABLE_OR_VIEW_NOT_FOUND] ",
+    "[TABLE_OR_VIEW_NOT_FOUND] cell 2, /a b/check.ipynb#cell-2:2: ",
+    "[NOTEBOOK_FAILED] [TABLE_OR_VIEW_NOT_FOUND] cell 1, /a/n.py:3: ",
+    "[TABLE_OR_VIEW_NOT_FOUND] /a/p.sql:3:14: ",
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    found = Settings.here(tmp_path, environ={})
+    for table in ("main/default/orders", "main/shop/orders", "main/shop/customers"):
+        (found.warehouse / table / "_delta_log").mkdir(parents=True)
+    (found.warehouse / "main/shop/parts").mkdir()
+    (found.volumes / "main/shop/landing").mkdir(parents=True)
+    return found
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("`main`.`shop`.`ordrs`", "Did you mean `main.shop.orders`?"),
+        ("`MAIN`.`Shop`.`Ordrs`", "Did you mean `MAIN.Shop.orders`?"),
+        ("`ordrs`", "Did you mean `main.default.orders`?"),
+        ("`shop`.`custmers`", "Did you mean `main.shop.customers`?"),
+        ("`customers`", "A table of this name is in another schema: `main.shop.customers`. If main.default."),
+        (
+            "`prod`.`x`.`orders`",
+            "A table of this name is in another schema: `main.default.orders`, `main.shop.orders`. If prod",
+        ),
+        ("`prod`.`x`.`weather`", "If prod.x.weather is a table of your workspace"),
+        ("`parts`", "If main.default.parts is a table of your workspace"),
+    ],
+)
+def test_a_missing_table_is_looked_for_in_the_lakehouse(
+    settings: Settings, place: str, name: str, advice: str
+) -> None:
+    (hint,) = hints_of(place + NOT_FOUND.format(name), settings)
+    assert hint.startswith(advice)
+
+
+@pytest.mark.parametrize("rest", [" Did you mean `base`?", " `lakeward seed prod.x.weather --from FILE`"])
+def test_an_error_with_advice_gets_no_second_one(settings: Settings, rest: str) -> None:
+    assert hints_of(PLACES[0] + NOT_FOUND.format("`prod`.`x`.`weather`") + rest, settings) == []
+
+
+@pytest.mark.parametrize("path", ["/Volumes/main/shop/{}", "dbfs:/Volumes/main/shop/{}/a.csv"])
+@pytest.mark.parametrize(
+    "error", ["[PATH_NOT_FOUND] Path does not exist: {}.", "No such file or directory: '{}'"]
+)
+def test_a_missing_volume_is_looked_for_in_its_schema(settings: Settings, path: str, error: str) -> None:
+    near = hints_of(error.format(path.format("landng")), settings)
+    assert near == ["Did you mean /Volumes/main/shop/landing?"]
+    for other in ("landing", "other"):
+        (hint,) = hints_of(error.format(path.format(other)), settings)
+        assert "--mount" in hint
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("F", "from pyspark.sql import functions as F"),
+        ("Window", "from pyspark.sql import Window"),
+        ("lit", "from pyspark.sql.functions import lit"),
+        ("StructType", "from pyspark.sql.types import StructType"),
+        ("dlt", "import dlt"),
+    ],
+)
+def test_a_name_of_a_usual_import_is_completed(name: str, line: str) -> None:
+    assert import_hint(f"[NameError] cell 2, a.py:6: name '{name}' is not defined") == f"Import it: `{line}`."
+    assert import_hint(f"AttributeError: {name}") is None
+
+
+def test_settings_of_spark_are_not_settings_of_the_pipeline() -> None:
+    text = '[SQL_CONF_NOT_FOUND] /a.py:4: The SQL config "{}" cannot be found.'
+    assert "--conf a.b=VALUE" in str(setting_hint(text.format("a.b")))
+    assert setting_hint(text.format("spark.sql.x")) is None
+
+
+def test_commands_suggest_them(inside: Inside) -> None:
+    made = inside("sql", "-e", "create schema main.shop", "-e", "create table main.shop.orders as select 1 a")
+    assert made.returncode == 0, made.stderr
+    other = "A table of this name is in another schema: `main.shop.orders`."
+    for line in ("spark.table('main.default.orders')", "# MAGIC %sql select * from orders"):
+        (inside.folder / "n.py").write_text(f"# Databricks notebook source\n{line}\n")
+        ran = inside("notebook", "n.py")
+        assert (ran.returncode, ran.stderr.count(other)) == (1, 1), ran.stderr
+    ran = inside("sql", "-e", "select * from orders")
+    assert (ran.returncode, ran.stderr.count(other)) == (1, 1), ran.stderr
+
+
+@pytest.mark.parametrize("given", ["./lod", "lod", "../jobs/lod", "lod.py"])
+def test_a_notebook_that_run_does_not_find_is_looked_for(inside: Inside, given: str) -> None:
+    (inside.folder / "jobs").mkdir()
+    (inside.folder / "jobs/load.py").write_text("# Databricks notebook source\n")
+    (inside.folder / "jobs/n.py").write_text(f"# Databricks notebook source\n# MAGIC %run {given}\n")
+    ran = inside("notebook", "jobs/n.py")
+    assert f"Did you mean {given.replace('lod', 'load')}?" in ran.stderr
