@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.cli import main
 from tests.processes import environ_without, outcome, without_pyspark
 
 BUNDLE = """\
@@ -116,7 +117,9 @@ CASES = {
     ),
     "seed of no known kind": Case(("seed", "a.b.c", "--from", "a.xls"), (".csv, .tsv",), {"a.xls": ""}),
     "notebook that is not there": Case(("notebook", "lod.py"), ("lod.py in /", "load.py"), {"load.py": ""}),
-    "notebook in a folder that is not there": Case(("notebook", "nix/a.py"), ("no folder nix",)),
+    "notebook in a folder that is not there": Case(
+        ("notebook", "nix/a.py"), ("There is no folder /", "nix, either")
+    ),
     "empty ipynb": Case(("notebook", "a.ipynb"), ("NOTEBOOK_INVALID", "is empty"), {"a.ipynb": " "}),
     "ipynb without cells": Case(("notebook", "a.ipynb"), ("it has no 'cells'",), {"a.ipynb": "{}"}),
     "group without a command": Case(("bundle",), ("`lakeward bundle` needs a command", "deploy, destroy")),
@@ -153,6 +156,52 @@ def test_the_dry_run_of_a_job_starts_no_spark_and_reports_it(tmp_path: Path) -> 
     assert ran.returncode == 0, ran.stderr
     assert "checking …" in ran.stderr
     assert "Spark" not in ran.stderr
+    assert ran.stdout.endswith("\nNothing was written. Without --dry-run, the same command runs it.\n")
+    assert "try next" not in ran.stdout
+    assert not [line for line in ran.stdout.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("pipeline", "a.py"),
+        ("notebook", "a.py"),
+        ("sql", "-f", "a.py"),
+        ("check", "a.py"),
+        ("seed", "a.b.c", "--from", "a.py"),
+        ("seed", "a.b.c", "--from", "b.csv", "--ddl", "a.py"),
+    ],
+)
+def test_a_file_without_permission_is_answered_by_the_way_to_get_it(
+    command: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "a.py").touch()
+    (tmp_path / "b.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    access = os.access
+    # Root can read every file.
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != "a.py" and access(path, mode))
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "[PATH_NOT_READABLE] You have no permission to read a.py." in said
+    assert "→ Give yourself the permission: chmod u+r a.py" in said
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_stream_that_the_shell_has_closed_is_no_fault(stream: str, tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(
+        "name: j\ntasks: [{task_key: t, spark_python_task: {python_file: a.py}}]\n"
+    )
+    (tmp_path / "a.py").write_text("print(1)\n")
+    closing = {"stdout": ">&-", "stderr": "2>&-"}[stream]
+    ran = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m lakeward run job.yml --dry-run {closing}"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (ran.returncode, "error" in ran.stderr) == (0, False), ran.stderr
 
 
 def test_a_mistake_leaves_nothing_behind(shop: Path) -> None:

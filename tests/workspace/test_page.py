@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
@@ -62,6 +63,33 @@ def test_output_of_a_notebook_is_shown_and_runs_no_script(
     assert "From the notebook" in page
     assert 'sandbox=""' in page
     assert "<title>notebooks success: lakeward workspace</title>" in page
+
+
+@pytest.mark.parametrize(
+    ("place", "end"),
+    [("<p class=bad id=m>", "</p>"), ("<p id=problem><b id=m>", "</b></p>"), ("<p class=dim id=m>", "</p>"),
+     ("<table><tr><td class=wide id=m>", "</td></tr></table>")],
+)  # fmt: skip
+def test_a_message_keeps_its_lines_and_is_no_wider_than_a_phone(
+    browser: str, place: str, end: str, tmp_path: Path
+) -> None:
+    style = (files("lakeward") / "workspace/http/pages/style.css").read_text()
+    page = tmp_path / "page.html"
+    page.write_text(
+        f"<style>{style}</style><main style='width: 390px'>{place}/tmp{'/a-long-folder' * 30}.py:1: bad.\n"
+        f"    select *\nSee the log.{end}</main><pre id=out></pre><script>"
+        "const m = document.getElementById('m'), lines = m.innerText.split('\\n').length;"
+        "document.getElementById('out').textContent = `${m.scrollWidth <= 390} ${lines}`</script>"
+    )
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        [browser, *options, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert '<pre id="out">true 3</pre>' in done.stdout
 
 
 def test_a_pipeline_has_graph_quality_streams_and_updates(

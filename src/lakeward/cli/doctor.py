@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakeward.cli.formatting import format_count, plain
-from lakeward.cli.options import bundle_options, cold_option, verbose_option
+from lakeward.cli.options import GivenPath, bundle_options, cold_option, verbose_option
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--spark-events",
     "spark_events",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     help="Examine the queries of an event log of Spark instead: a file, or a folder of them.",
 )
 @click.option(

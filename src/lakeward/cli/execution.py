@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -39,6 +40,7 @@ class RunDisplay:
         stage: The text that is shown until the first event.
         pipeline: Pipeline whose report is written and named at the end, whatever the run's outcome.
         job: Job whose run is reported, too.
+        is_run: Whether something runs; else it is checked alone, and there are no tables to look at.
         watched: Pipelines whose micro-batches are shown, with those of tasks; None shows none.
     """
 
@@ -49,6 +51,7 @@ class RunDisplay:
     stage: str = ProgressBoard.stage
     pipeline: str | None = None
     job: str | None = None
+    is_run: bool = True
     watched: Sequence[str] | None = None
 
     def show(self, result: Update | JobRun, streams: Streams) -> None:
@@ -57,8 +60,12 @@ class RunDisplay:
             json.dump(result.as_json(), streams.out, ensure_ascii=False)
             streams.out.write("\n")
         else:
-            commands = self.next_commands(result) if result.state == "COMPLETED" else []
-            show_summary(self.title, result, commands, streams)
+            done = result.state == "COMPLETED"
+            show_summary(
+                self.title, result, self.next_commands(result) if done and self.is_run else [], streams
+            )
+            if done and not self.is_run:
+                streams.out.write("\nNothing was written. Without --dry-run, the same command runs it.\n")
             self._show_reports(result, streams)
 
     def _show_reports(self, result: Update | JobRun, streams: Streams) -> None:
@@ -130,10 +137,14 @@ def show_summary(title: str, result: Update | JobRun, commands: Sequence[str], s
     from lakeward.cli.summary import print_summary, summarize_job, summarize_update
     from lakeward.pipelines import Update
 
-    width = None if streams.out.isatty() else PIPED_WIDTH
-    console = Console(file=streams.out, highlight=False, width=width)
+    is_terminal = streams.out.isatty()
+    # Rich fills lines with blanks up to the width: a screen shows none of them, a log file has them all.
+    out = streams.out if is_terminal else io.StringIO()
+    console = Console(file=out, highlight=False, width=None if is_terminal else PIPED_WIDTH)
     if isinstance(result, Update):
         summary = summarize_update(title, result, width=console.width)
     else:
         summary = summarize_job(title, result, width=console.width)
     print_summary(console, summary, commands)
+    if isinstance(out, io.StringIO):
+        streams.out.write("".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines()))

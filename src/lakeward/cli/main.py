@@ -9,6 +9,7 @@ import time
 from collections import UserDict
 from collections.abc import Iterator, Sequence
 from importlib import metadata
+from pathlib import Path
 
 import click
 
@@ -121,6 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     object on stdout is printed in these cases too.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    open_closed_streams()
     began = time.monotonic()
     use_daemon()
     try:
@@ -136,6 +138,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         failure = failures.CANCELED if count_interrupts() else failures.failure_of(error, called(arguments))
     failures.show(failure, as_json="--json" in arguments, seconds=time.monotonic() - began)
     return failure.exit_code
+
+
+def open_closed_streams() -> None:
+    """Discard what is printed to a stream that the shell has closed (`>&-`): Python has None for it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  used until the end
 
 
 def called(arguments: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shlex
 from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, TypedDict
 
 import click
 
+from lakeward.errors import UsageError
 from lakeward.workspace_connection import restore_variables
 
 Decorator = Callable[[Any], Any]
@@ -57,12 +59,20 @@ class GivenPath(click.Path):
     """A path. An empty one, as of an unset variable of the shell, is a mistake, not the current folder."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        # Whether a file can be read is checked here, for a message with the way out.
+        super().__init__(path_type=Path, readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("it is empty. Name a file or folder; `.` is the current one.", param, ctx)
-        return super().convert(value, param, ctx)
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.exists() and not os.access(path, os.R_OK):
+            raise UsageError(
+                "PATH_NOT_READABLE",
+                f"You have no permission to read {path}.",
+                next_step=f"Give yourself the permission: chmod u+r {shlex.quote(str(path))}",
+            )
+        return path
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @mount_option
 @runtime_option
 @entered_environment_options
-@click.option("--root", type=click.Path(path_type=Path), help="Folder that the files import from.")
+@click.option("--root", type=GivenPath(), help="Folder that the files import from.")
 @watch_option
 @refresh_options
 def pipeline(
@@ -107,6 +107,7 @@ def pipeline(
         as_json=as_json,
         next_commands=next_commands,
         pipeline=None if flags["dry_run"] else name,
+        is_run=not flags["dry_run"],
         watched=[name] if watch else None,
     )
     return execute(work, display)

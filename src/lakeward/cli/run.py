@@ -152,6 +152,7 @@ def display_of(
         stage=ProgressBoard.stage if is_run or not is_job else "checking …",
         pipeline=pipeline if is_run else None,
         job=key if is_job and is_run else None,
+        is_run=is_run,
         watched=keys if watch else None,
     )
 

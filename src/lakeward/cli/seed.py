@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lakeward.cli.formatting import format_count
-from lakeward.cli.options import bundle_options, verbose_option
+from lakeward.cli.options import GivenPath, bundle_options, verbose_option
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Make a table out of a file.")
 @click.argument("name", metavar="TABLE")
-@click.option(
-    "--from", "source", type=click.Path(path_type=Path), metavar="PATH", help="CSV, JSON, Parquet or Delta."
-)
-@click.option("--ddl", type=click.Path(path_type=Path), metavar="FILE", help="The schema, as SQL.")
+@click.option("--from", "source", type=GivenPath(), metavar="PATH", help="CSV, JSON, Parquet or Delta.")
+@click.option("--ddl", type=GivenPath(), metavar="FILE", help="The schema, as SQL.")
 @bundle_options
 @verbose_option
 def seed(

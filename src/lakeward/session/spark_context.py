@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from lakeward.errors import SessionError
+from lakeward.errors import SetupError
 from lakeward.patching import original
 from lakeward.private_folders import private_folder, private_temporary_folder
 from lakeward.session import daemon
@@ -80,7 +80,7 @@ def _prepare_process(settings: Settings, conf: Mapping[str, str]) -> None:
         for folder in (settings.warehouse, settings.volumes, settings.dbfs, settings.workspace):
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SessionError(
+        raise SetupError(
             "STATE_FOLDER_NOT_WRITABLE",
             f"The state folder {settings.state} cannot be made: {error.strerror}.",
             next_step="Set LAKEWARD_HOME to a folder that can be written.",
@@ -170,7 +170,7 @@ def apply_path_rule(spark: SparkSession) -> None:
 def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments of the SparkContext for `settings`: gateway, conf and the daemon's context.
 
-    `user_conf` overrides ours. Raises SetupError (Java, jars), SessionError (state folder).
+    `user_conf` overrides ours. Raises SetupError (Java, jars, state folder).
     """
     shared = shared_jvm.shared_gateway()
     if shared is not None:

@@ -266,7 +266,7 @@ def sole_server(lock: Path, settings: Settings) -> Iterator[None]:
             "WORKSPACE_RUNNING",
             f"The workspace of the target {settings.target} is already served"
             + (f" at {known.host}." if known else "."),
-            next_step=f"Use that one (its token is in {file}), or stop it.",
+            next_step=f"Use that one (its token is in {file}), or end it with Ctrl-C in its terminal.",
         )
     try:
         yield

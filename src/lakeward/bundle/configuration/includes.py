@@ -5,6 +5,7 @@ Source for the unique keys: https://github.com/databricks/cli/issues/1923 (`run 
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -101,7 +102,12 @@ def read_file(file: Path, root: Path) -> Node:
             "YAML_INVALID", Position(name, 0, 0), f"this file is not UTF-8 ({error.reason})."
         ) from None
     except OSError as error:
-        raise failure("FILE_UNREADABLE", Position(name, 0, 0), f"cannot be read: {error.strerror}.") from None
+        raise failure(
+            "FILE_UNREADABLE",
+            Position(name, 0, 0),
+            f"cannot be read: {error.strerror}.",
+            next_step="Give yourself the permission to read it." if error.errno == errno.EACCES else None,
+        ) from None
     tree = parse(text, name)
     if not isinstance(tree.value, dict):
         raise failure(

@@ -31,7 +31,7 @@ export async function runs(_, query) {
   const flag = filter === "active" ? "&active_only=true" : filter === "completed" ? "&completed_only=true" : "";
   const found = await ask("/api/2.2/jobs/runs/list?limit=25&page_token=" + page + flag);
   const choice = name => el("a", { href: "#runs?show=" + name, ...(name === filter ? { "aria-current": "true" } : {}) }, name);
-  return [el("h1", {}, "Runs"), el("p", { class: "actions" }, ["all", "active", "completed"].map(choice)), table(RUN_HEADS, found.runs.map(runRow), "No runs."),
+  return [el("h1", {}, "Runs"), el("p", { class: "actions" }, ["all", "active", "completed"].map(choice)), table(RUN_HEADS, found.runs.map(runRow), filter === "all" ? "No runs. Start a job on its page, or with `lakeward bundle run KEY`." : "No " + filter + " runs."),
     paging("runs?show=" + filter, found, 25)];
 }
 

@@ -55,7 +55,7 @@ function signIn() {
   const field = el("input", { type: "password", name: "token", autocomplete: "off", id: "token" });
   const form = el("form", { class: "actions", onsubmit: event => { event.preventDefault(); sessionStorage.setItem("token", field.value.trim()); begin(); } },
     el("label", {}, "Token", field), el("button", { class: "main" }, "Sign in"));
-  content.replaceChildren(el("p", {}, "Open the address that `lakeward workspace` prints, or enter its token."), form);
+  content.replaceChildren(el("p", {}, "Open the address that `lakeward workspace` prints, or enter its token: it is in .lakeward/TARGET/workspace/connection.json."), form);
   shownKey = null;
 }
 

@@ -7,5 +7,5 @@ export async function secrets() {
     const keys = await ask("/api/2.0/secrets/list?scope=" + encodeURIComponent(scope.name));
     return keys.secrets.length ? keys.secrets.map(each => [cut(scope.name), cut(each.key), time(each.last_updated_timestamp)]) : [[cut(scope.name), "", ""]];
   }));
-  return [el("h1", {}, "Secrets"), plain("Names only. Code reads values with dbutils.secrets.get."), table(["scope", "key", "changed"], rows.flat(), "No scopes.")];
+  return [el("h1", {}, "Secrets"), plain("Names only. Code reads values with dbutils.secrets.get."), table(["scope", "key", "changed"], rows.flat(), "No scopes. databricks-sdk makes one: w.secrets.create_scope(\"NAME\"), then w.secrets.put_secret(\"NAME\", \"KEY\", string_value=\"…\").")];
 }

@@ -27,7 +27,7 @@ async function tree(catalog, schema, name) {
 export async function tables([catalog, schema, name]) {
   const [side, found] = await tree(catalog, schema, name);
   const right = name ? await oneTable(catalog, schema, name) : schema ? [table(["table", "type", "changed", "~comment"], found.map(each =>
-    [link(["tables", catalog, schema, each.name], cut(each.name)), each.table_type.toLowerCase().replaceAll("_", " "), time(each.updated_at), cut(each.comment, 300)]), "The schema has no tables.")]
+    [link(["tables", catalog, schema, each.name], cut(each.name)), each.table_type.toLowerCase().replaceAll("_", " "), time(each.updated_at), cut(each.comment, 300)]), "The schema has no tables. Run a pipeline, or `lakeward seed CATALOG.SCHEMA.TABLE --from FILE`.")]
     : [plain(catalog ? "Select a schema." : "Select a catalog.")];
   const title = [catalog, schema, name].filter(Boolean).join(".");
   return [el("h1", {}, title ? cut(title, 300) : "Tables"), el("div", { class: "two" }, side, el("div", {}, right))];
