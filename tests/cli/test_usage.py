@@ -190,6 +190,29 @@ def test_a_file_without_permission_is_answered_by_the_way_to_get_it(
     assert "→ Give yourself the permission: chmod u+r a.py" in said
 
 
+INTERRUPTED = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, *rest):
+        if name == "{}":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+import lakeward.cli
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "code"), [("lakeward.cli.main", -2), ("lakeward.cli.failures", -2), ("x", 0)]
+)
+def test_ctrl_c_while_modules_are_loaded_shows_no_traceback(module: str, code: int, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(module)],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (code, "")
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_stream_that_the_shell_has_closed_is_no_fault(stream: str, tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.errors import PipelineError
+from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.pipelines.api.modules import serve_modules
+from lakeward.pipelines.sources.collection import find_sources, load_source
 from tests.pipelines.conftest import Declare, graph
 
 
@@ -181,3 +182,33 @@ def test_breakpoints_in_dataset_functions_stop_at_the_users_line(declare: Declar
     assert code.co_filename == str(tmp_path / "file0.py")
     lines = {line for _, _, line in code.co_lines() if line}
     assert {7, 8} <= lines <= set(range(4, 9))
+
+
+def test_a_path_without_a_source_is_compared_with_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "pipeline").mkdir()
+    with pytest.raises(ConfigurationError) as caught:
+        find_sources([tmp_path / "pipelin"])
+    assert caught.value.condition == "PIPELINE_SOURCE_NOT_FOUND"
+    assert caught.value.next_step == "Did you mean `pipeline`?"
+    for other in (tmp_path / "zzz", tmp_path / "none" / "pipeline"):
+        with pytest.raises(ConfigurationError) as caught:
+            find_sources([other])
+        assert caught.value.next_step is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.py", b"x = 1\0"),
+        ("a.sql", b"\0"),
+        ("a.sql", b"SELECT '\xe4'"),
+        ("a.ipynb", bytes(range(128, 256)) * 9),
+    ],
+)
+def test_a_source_that_is_no_text_is_named_and_not_quoted(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(PipelineError) as caught:
+        load_source(tmp_path / name, {"spark": None}, root=None)
+    assert caught.value.condition == "PIPELINE_SOURCE_SYNTAX_ERROR"
+    assert str(caught.value).endswith("it is not UTF-8 text.")
+    assert len(str(caught.value)) < 300

@@ -128,3 +128,29 @@ def test_frames_of_ours_are_left_out_of_a_failure(name: str, file: str, shown: b
     visible = [str(entry.path) for entry in found.traceback.filter(found)]
     assert (file in visible) is shown
     assert __file__ in visible
+
+
+@pytest.mark.parametrize(
+    ("files", "shown"),
+    [
+        (("/project/a.py", "/elsewhere/lakeward/b.py", "/lib/python3/contextlib.py"), [True, False, False]),
+        (("/project/a.py", "/lib/python3/contextlib.py", "/elsewhere/lakeward/b.py"), [True, True, False]),
+        (("/elsewhere/lakeward/b.py", "/lib/python3/runpy.py", "/project/a.py"), [False, False, True]),
+        (("/project/a.py", "/lib/site-packages/shop/c.py"), [True, True]),
+    ],
+)
+def test_frames_that_ours_call_are_left_out_too(files: tuple[str, ...], shown: list[bool]) -> None:
+    def fail() -> None:
+        raise ValueError
+
+    call = fail
+    for file in reversed(files):
+        name = "lakeward.b" if "lakeward" in file else Path(file).stem
+        module = {"__name__": name, "call": call}
+        exec(compile("def outer():\n    call()\n", file, "exec"), module)
+        call = module["outer"]  # type: ignore[assignment]
+    with pytest.raises(ValueError) as found:  # noqa: PT011  # its text does not matter
+        call()
+    hide_ours(found, Path("/project"))
+    visible = [str(entry.path) for entry in found.traceback.filter(found)]
+    assert [file in visible for file in files] == shown

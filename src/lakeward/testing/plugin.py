@@ -289,14 +289,21 @@ def lakehouse(
 def hide_ours(found: pytest.ExceptionInfo[BaseException], root: Path) -> None:
     """Have pytest leave out lakeward's, PySpark's, Delta's and py4j's frames; `--full-trace` shows them.
 
-    A package below `root`, the folder of the tests, is the user's own whatever its name.
+    A package below `root`, the folder of the tests, is the user's own whatever its name. Frames of other
+    packages and of the standard library, as of contextlib, are left out where one of these calls them.
     """
+    inside = False
     for entry in found.traceback:
         module = entry.frame.f_globals
         name = str(module.get("__name__", "")).split(".")[0]
-        if name in _NAMES and not _is_own(Path(str(entry.path)), root):
+        if _is_own(Path(str(entry.path)), root):
+            continue
+        if name in _NAMES:
+            inside = True
             # pytest looks for this name in a frame's module as well.
             module["__tracebackhide__"] = True
+        elif inside:
+            entry.frame.f_locals["__tracebackhide__"] = True
 
 
 def _is_own(file: Path, root: Path) -> bool:

@@ -28,6 +28,7 @@ from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.graph.error_location import with_source_location
 from lakeward.pipelines.sources.notebook_source import declare_cells
 from lakeward.pipelines.sql.declarations import SqlFile
+from lakeward.suggestions import did_you_mean
 from lakeward.user_code import is_user_file
 
 if TYPE_CHECKING:
@@ -67,7 +68,12 @@ def find_sources(paths: Sequence[Path]) -> list[Path]:
                 )
             found[path] = None
         else:
-            raise ConfigurationError("PIPELINE_SOURCE_NOT_FOUND", f"There is no pipeline source at {path}.")
+            near = path.parent.iterdir() if path.parent.is_dir() else ()
+            raise ConfigurationError(
+                "PIPELINE_SOURCE_NOT_FOUND",
+                f"There is no pipeline source at {path}.",
+                next_step=did_you_mean(path.name, [each.name for each in near]),
+            )
     if not found:
         raise ConfigurationError("PIPELINE_SOURCE_NOT_FOUND", "No pipeline source was given.")
     return list(found)
@@ -174,6 +180,8 @@ def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None) ->
     the globals of Python files (spark …). Errors of the file propagate.
     """
     content = source.read_bytes()
+    if not _is_text(content, source.suffix):
+        raise PipelineError("PIPELINE_SOURCE_SYNTAX_ERROR", f"{source}: it is not UTF-8 text.")
     try:
         notebook = parse(content, source.suffix)
     except ValueError as error:
@@ -186,6 +194,18 @@ def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None) ->
             _included_notebooks.extend(declare_cells(notebook, source, dict(given), sql, root=root))
         else:
             _import(source, content, notebook, given, sql, root)
+
+
+def _is_text(content: bytes, suffix: str) -> bool:
+    """Return whether a source can be text; Python files may declare another encoding than UTF-8."""
+    if b"\0" in content:
+        return False
+    if suffix == ".sql":
+        try:
+            content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def _declare_sql(notebook: Notebook | None, content: bytes, source: Path, sql: SqlFile) -> None:
