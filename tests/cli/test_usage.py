@@ -117,6 +117,7 @@ CASES = {
     ),
     "seed of no known kind": Case(("seed", "a.b.c", "--from", "a.xls"), (".csv, .tsv",), {"a.xls": ""}),
     "notebook that is not there": Case(("notebook", "lod.py"), ("lod.py in /", "load.py"), {"load.py": ""}),
+    "notebook of a full path": Case(("notebook", "/nix/a.py"), ("notebook /nix/a.py.\n", "no folder /nix,")),
     "notebook in a folder that is not there": Case(
         ("notebook", "nix/a.py"), ("There is no folder /", "nix, either")
     ),

@@ -85,9 +85,10 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
     found = find_notebook(str(path.absolute()), Path("/"))
     if found is None:
         _refuse_language(path)
+        place = "" if path.is_absolute() else f" in {Path.cwd()}"
         raise ConfigurationError(
             "NOTEBOOK_NOT_FOUND",
-            f"There is no notebook {path} in {Path.cwd()}.",
+            f"There is no notebook {path}{place}.",
             next_step=similar_notebooks(path, str(path)),
         )
     _refuse_language(found)
