@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from delta.tables import DeltaTable
     from pyspark import SparkConf, SparkContext
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -70,6 +70,24 @@ def scala_list(sequence: JavaObject) -> list[Any]:
 
 
 # --- contexts
+
+
+def argument_columns(value: Any) -> list[Column]:
+    """Return an argument of a function as columns: a column of the JVM, a sequence of them, or a literal."""
+    from py4j.java_gateway import JavaObject as GatewayObject
+    from pyspark.sql.classic.column import Column as ClassicColumn
+    from pyspark.sql.functions import lit
+
+    if not isinstance(value, GatewayObject):
+        return [lit(value)]
+    if value.getClass().getSimpleName() == "Column":
+        return [ClassicColumn(value)]
+    return [ClassicColumn(each) for each in scala_list(value)]
+
+
+def java_column(column: Column) -> JavaObject:
+    """Return the JVM's column behind a column."""
+    return column._jc
 
 
 def jvm_of(context: SparkContext) -> JavaObject:

@@ -19,6 +19,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.delta_table_patch:PATCHES",
     "lakeward.session.patches.catalog_patch:PATCHES",
     "lakeward.session.patches.call_site_patch:PATCHES",
+    "lakeward.session.patches.column_arguments:PATCHES",
     "lakeward.session.patches.errors_patch:PATCHES",
     "lakeward.session.patches.java_names_patch:PATCHES",
     "lakeward.session.patches.pyspark_patches:PATCHES",

@@ -206,6 +206,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     from lakeward.session.patches import (
         call_site_patch,
         catalog_patch,
+        column_arguments,
         delta_table_patch,
         errors_patch,
         java_names_patch,
@@ -223,6 +224,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         delta_table_patch,
         catalog_patch,
         pyspark_patches,
+        column_arguments,
         udf_patch,
     ):
         patching.install(module.PATCHES)
