@@ -6,7 +6,10 @@ Code may have written `/Volumes/Main/Sales/Raw`: it is the folder of the volume 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+_PARTS = 3  # catalog, schema and volume
 
 
 def container_folders(volumes: Path, *parts: str) -> list[Path]:
@@ -35,3 +38,32 @@ def volume_folder(volumes: Path, catalog: str, schema: str, name: str) -> Path:
         return wanted
     inside = (each for folder in container_folders(volumes, catalog, schema) for each in folder.iterdir())
     return next((each for each in inside if each.name.lower() == name.lower() and each.is_dir()), wanted)
+
+
+def absent_volume(volumes: Path, local: Path) -> tuple[str, ...] | None:
+    """Return the catalog, schema and volume of a local path if that volume does not exist; else None.
+
+    Of a path above volumes it is the part that has no folder. Files are written into volumes that exist:
+    a folder that a write makes would be a volume, a schema and a catalog without a declaration.
+    """
+    root, inside = Path(os.path.normpath(volumes)), Path(os.path.normpath(local))
+    if root not in inside.parents:
+        return None
+    names = inside.relative_to(root).parts[:_PARTS]
+    # The folder itself first: a link to a volume of another schema is one, too.
+    return None if root.joinpath(*names).is_dir() or container_folders(volumes, *names) else names
+
+
+def missing_volume_texts(names: tuple[str, ...]) -> tuple[str, str]:
+    """Return the error and the next step for a write into a volume that does not exist."""
+    path = "/".join(("/Volumes", *names))
+    mount = "[tool.lakeward.mounts] in pyproject.toml, gives it the files of a local folder."
+    if len(names) < _PARTS:
+        message = f"No volume is below {path}: files are written into volumes that exist."
+        create, mounted = "`CREATE VOLUME catalog.schema.name` creates one", f"{path}/…"
+    else:
+        shown = ".".join(f"`{each}`" for each in names)
+        listed = "Please use 'SHOW VOLUMES' to list available volumes."
+        message = f"[UC_VOLUME_NOT_FOUND] Volume {shown} does not exist. {listed} SQLSTATE: 42704"
+        create, mounted = f"`CREATE VOLUME {'.'.join(names)}` creates it", path
+    return message, f"{create}; `--mount {mounted}=FOLDER`, or {mount}"

@@ -77,6 +77,7 @@ def run(tmp_path: Path) -> JobRun:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(dedent(text))
     settings = Settings.here(tmp_path, environ={}, target="dev")
+    (settings.volumes / "main/default/landing").mkdir(parents=True)
     return jobs.run(
         load(tmp_path, user="ann", environ={}),
         "j",

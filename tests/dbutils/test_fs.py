@@ -208,6 +208,41 @@ def test_mkdirs_is_content_with_what_is_there(dbutils: DBUtils, settings: Settin
         dbutils.fs.mkdirs("dbfs:/a/f")
 
 
+@pytest.mark.parametrize("root", ["/Volumes", "dbfs:/Volumes", "/dbfs/Volumes"])
+@pytest.mark.parametrize(
+    ("path", "absent"),
+    [
+        ("main/default/nope/x", "`main`.`default`.`nope`"),
+        ("main/default/nope", "`main`.`default`.`nope`"),
+        ("main/nope/v/x/y", "`main`.`nope`.`v`"),
+        ("nope/s/v/x", "`nope`.`s`.`v`"),
+        ("main/nope", "/Volumes/main/nope"),
+        ("nope", "No volume is below /Volumes/nope"),
+        ("main/default/landing/x", None),
+        ("MAIN/Default/Landing/x", None),
+    ],
+)
+def test_files_are_written_into_volumes_that_exist(
+    dbutils: DBUtils, volume: Path, settings: Settings, root: str, path: str, absent: str | None
+) -> None:
+    target = f"{root}/{path}"
+    before = sorted(settings.volumes.rglob("*"))
+    for write in (
+        lambda: dbutils.fs.mkdirs(target),
+        lambda: dbutils.fs.put(f"{target}/f", "x", True),
+        lambda: dbutils.fs.cp("/Volumes/main/default/landing/b.csv", f"{target}/f"),
+        lambda: dbutils.fs.mv("/Volumes/main/default/landing/b.csv", f"{target}/f"),
+    ):
+        if absent is None:
+            assert write() is True
+            continue
+        with pytest.raises(ExecutionError, match="FileNotFoundException") as refused:
+            write()
+        assert absent in str(refused.value)
+        assert "CREATE VOLUME" in str(refused.value)
+        assert sorted(settings.volumes.rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [

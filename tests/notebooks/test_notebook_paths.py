@@ -29,6 +29,7 @@ print("folder", os.getcwd() == folder)
 
 # What native libraries and programs see, also in Python workers.
 from pyspark.sql.functions import udf
+spark.sql("CREATE VOLUME main.default.v")
 dbutils.fs.put("/Volumes/main/default/v/b.txt", "volume", True)
 script = "p=/Volu; cat ${p}mes/main/default/v/b.txt 2>/dev/null || printf nothing"
 

@@ -24,7 +24,7 @@ BASE = sys.argv[2]
 from lakeward.session import path_redirection  # noqa: E402
 from lakeward.session.paths import PathMap  # noqa: E402
 
-for folder in ("volumes", "workspace", "dbfs"):
+for folder in ("volumes/c/s/v", "workspace", "dbfs"):
     os.makedirs(f"{BASE}/{folder}")
 plain = {name: getattr(os, name) for name in ("stat", "listdir", "scandir", "open", "getcwd")}
 sys.path.append("/Workspace/lib")
@@ -35,6 +35,22 @@ path_redirection.install(
 
 # os and open: the user's names in results and errors
 os.makedirs("/Volumes/c/s/v/deep")
+# A folder above volumes would be a catalog, a schema or a volume that nothing has declared.
+for make in (
+    os.mkdir,
+    os.makedirs,
+    lambda p: pathlib.Path(p).mkdir(parents=True),
+    lambda p: os.mkdir(path=p),
+):
+    for path in ("/Volumes/none", "/Volumes/c/none", "/Volumes/c/s/none", "/Volumes/c/s/none/x"):
+        try:
+            make(path)
+        except FileNotFoundError as error:
+            assert error.filename and path.startswith(error.filename), error.filename
+        else:
+            raise AssertionError(path)
+os.makedirs("/Volumes/C/S/V", exist_ok=True)
+shutil.rmtree("/Volumes/C")
 with open("/Volumes/c/s/v/a.txt", "w", encoding="utf-8") as out:
     out.write("hello")
 with open("/Volumes/c/s/v/a.txt", "rb", buffering=0) as raw:
@@ -116,34 +132,34 @@ assert str((volume / ".." / "v").resolve()) == "/Volumes/c/s/v"
 (volume / "x" / "y").mkdir(parents=True)
 (volume / "x" / "y").touch(exist_ok=True)
 assert glob.glob("/Volumes/*/s/**/b.txt", recursive=True) == ["/Volumes/c/s/v/b.txt"]
-assert shutil.copytree("/Volumes/c", "/Volumes/d") == "/Volumes/d"
-shutil.copy2("/Volumes/d/s/v/b.txt", "/Workspace")
+assert shutil.copytree("/Volumes/c/s/v", "/dbfs/d") == "/dbfs/d"
+shutil.copy2("/dbfs/d/b.txt", "/Workspace")
 assert shutil.move("/Workspace/b.txt", "/dbfs/b.txt") == "/dbfs/b.txt"
 assert shutil.disk_usage("/Volumes").total > 0
 assert shutil.rmtree.avoids_symlink_attacks
-shutil.rmtree("/Volumes/d")
+shutil.rmtree("/dbfs/d")
 assert os.listdir("/Volumes") == ["c"]
-with tempfile.NamedTemporaryFile(dir="/Volumes/c") as temporary:
-    assert temporary.name.startswith("/Volumes/c/") and os.path.exists(temporary.name)
+with tempfile.NamedTemporaryFile(dir="/Volumes/c/s/v") as temporary:
+    assert temporary.name.startswith("/Volumes/c/s/v/") and os.path.exists(temporary.name)
 assert not os.path.exists(temporary.name)
-with tempfile.TemporaryDirectory(dir="/Volumes/c") as name:
+with tempfile.TemporaryDirectory(dir="/Volumes/c/s/v") as name:
     open(f"{name}/x", "w").close()
-assert os.listdir("/Volumes/c") == ["s"]
-with gzip.open("/Volumes/c/z.gz", "wt") as packed:
+assert os.path.basename(name) not in os.listdir("/Volumes/c/s/v")
+with gzip.open("/Volumes/c/s/v/z.gz", "wt") as packed:
     packed.write("zipped")
-with gzip.open("/Volumes/c/z.gz", "rt") as packed:
+with gzip.open("/Volumes/c/s/v/z.gz", "rt") as packed:
     assert packed.read() == "zipped"
-with zipfile.ZipFile("/Volumes/c/z.zip", "w") as archive:
-    archive.write("/Volumes/c/z.gz", "z.gz")
-with tarfile.open("/Volumes/c/z.tar", "w") as tar:
-    tar.add("/Volumes/c/z.gz", "z.gz")
-shutil.unpack_archive("/Volumes/c/z.zip", "/Volumes/c/out")
-assert os.listdir("/Volumes/c/out") == ["z.gz"]
+with zipfile.ZipFile("/Volumes/c/s/v/z.zip", "w") as archive:
+    archive.write("/Volumes/c/s/v/z.gz", "z.gz")
+with tarfile.open("/Volumes/c/s/v/z.tar", "w") as tar:
+    tar.add("/Volumes/c/s/v/z.gz", "z.gz")
+shutil.unpack_archive("/Volumes/c/s/v/z.zip", "/Volumes/c/s/v/out")
+assert os.listdir("/Volumes/c/s/v/out") == ["z.gz"]
 # Imported only now: a library is patched whenever it is imported.
-database = importlib.import_module("sqlite3").connect("/Volumes/c/db.sqlite")
+database = importlib.import_module("sqlite3").connect("/Volumes/c/s/v/db.sqlite")
 database.execute("create table t (a int)")
 database.close()
-assert os.path.getsize(f"{BASE}/volumes/c/db.sqlite") > 0
+assert os.path.getsize(f"{BASE}/volumes/c/s/v/db.sqlite") > 0
 
 # imports, scripts, programs
 os.makedirs("/Workspace/lib/package")

@@ -41,6 +41,7 @@ def test_no_hidden_checksum_is_left(
     spark: SparkSession, suite_settings: Settings, tmp_path: Path, place: str, writer: Writer
 ) -> None:
     path = place.format(tmp_path.name, tmp=tmp_path)
+    spark.sql("CREATE VOLUME IF NOT EXISTS main.default.checksums")
     writer(spark.range(3), path)
     with dbfs_paths():
         local = Path(PathMap.of(suite_settings).local(path).removeprefix("file:"))

@@ -41,7 +41,7 @@ def mapped(tmp_path: Path) -> Iterator[Path]:
             )
         )
     )
-    base.mkdir()
+    (base / "volumes/c/s/v").mkdir(parents=True)
     for file in FILES:
         place = Path(file)
         place.parent.mkdir(parents=True, exist_ok=True)

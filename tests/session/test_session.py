@@ -85,6 +85,7 @@ def test_the_version_of_spark_is_the_runtimes(spark: SparkSession) -> None:
 def test_volumes_dbfs_and_files_are_one_disk_under_the_users_names(
     spark: SparkSession, suite_settings: Settings, tmp_path: Path
 ) -> None:
+    spark.sql("CREATE VOLUME IF NOT EXISTS main.default.landing")
     spark.range(3).write.mode("overwrite").json("/Volumes/main/default/landing/x")
     rows = spark.read.json("/Volumes/main/default/landing/x").select("id", "_metadata.file_path").collect()
     assert sorted(r.id for r in rows) == [0, 1, 2]

@@ -11,8 +11,10 @@ from tests.processes import SharedDaemon, environ_without, outcome, without_pysp
 
 CONFTEST = """\
 import os
+from lakeward.session import Settings
 
 # Loaded before the first fixture and before any session.
+Settings.here().volumes.joinpath("main/default/vol").mkdir(parents=True)
 os.makedirs("/Volumes/main/default/vol/a")
 with open("/Volumes/main/default/vol/a/conftest.txt", "w") as file:
     file.write("x")

@@ -15,6 +15,7 @@ from lakeward.dbutils.locations import Location, locate
 from lakeward.dbutils.mounts import MountInfo
 from lakeward.dbutils.utility import Utility, also_named
 from lakeward.object_metadata import is_stored_data
+from lakeward.volume_folders import absent_volume, missing_volume_texts
 
 _CALL = "z:com.databricks.backend.daemon.dbutils.FSUtils."
 _MOUNT_NAMES = also_named(
@@ -61,6 +62,7 @@ class FileSystem(Utility):
     def cp(self, source: str, dest: str, recurse: bool = False) -> bool:
         """Copy a file; a directory only with `recurse`, merged into an existing directory of that name."""
         (here, call), (there, _) = self._at(source, "cp"), self._at(dest, "cp")
+        self._require_volume(there, call)
         self._refuse_protected_target(here, there, call)
         files.copy(here, there, recurse=recurse, call=call)
         return True
@@ -69,6 +71,7 @@ class FileSystem(Utility):
     def mv(self, source: str, dest: str, recurse: bool = False) -> bool:
         """Copy, then remove the source."""
         (here, call), (there, _) = self._at(source, "mv"), self._at(dest, "mv")
+        self._require_volume(there, call)
         files.refuse_mount_point(here, call)
         self._refuse_protected(here, call)
         self._refuse_protected_target(here, there, call)
@@ -90,6 +93,7 @@ class FileSystem(Utility):
     def mkdirs(self, dir: str) -> bool:
         """Create a directory and its parents; an existing one is accepted."""
         place, call = self._at(dir, "mkdirs")
+        self._require_volume(place, call)
         with files.translate_os_errors(call, place.shown):
             place.local.mkdir(parents=True, exist_ok=True)
         return True
@@ -107,6 +111,7 @@ class FileSystem(Utility):
     def put(self, file: str, contents: str, overwrite: bool = False) -> bool:
         """Write text to a file and create its parent directories."""
         place, call = self._at(file, "put")
+        self._require_volume(place, call)
         if overwrite and place.local.exists():
             self._refuse_protected(place, call)
         data = contents.encode()
@@ -187,6 +192,13 @@ class FileSystem(Utility):
 
     def _at(self, path: str, function: str) -> tuple[Location, str]:
         return locate(path, self._environment().paths, _CALL + function), _CALL + function
+
+    def _require_volume(self, place: Location, call: str) -> None:
+        """Raise ExecutionError for a path below `/Volumes` that is in no volume which exists."""
+        names = absent_volume(self._environment().settings().volumes, place.local)
+        if names is not None:
+            message, next_step = missing_volume_texts(names)
+            raise ExecutionError(call, "java.io.FileNotFoundException", message, next_step=next_step)
 
     def _refuse_protected_target(self, source: Location, dest: Location, call: str) -> None:
         target = dest.below(source.local.name) if source.local.is_file() and dest.local.is_dir() else dest

@@ -127,8 +127,32 @@ public class MappedFileSystem extends LocalFileSystem {
 
         /** The superclass makes the folders above the platform path, which are others than those above a mapped folder. */
         private void makeParents(Path path) {
-            File parent = pathToFile(path).getParentFile();
+            File folder = pathToFile(path);
+            requireVolume(folder);
+            File parent = folder.getParentFile();
             if (parent != null) parent.mkdirs();
+        }
+
+        /** A folder below /Volumes that is in no volume would be a volume without a declaration; as in volume_folders.py. */
+        private void requireVolume(File folder) {
+            File volumes = LakehouseSettings.paths(map).local("/Volumes");
+            if (volumes == null || !folder.getPath().startsWith(volumes.getPath() + "/")) return;
+            String[] names = folder.getPath().substring(volumes.getPath().length() + 1).split("/");
+            File found = volumes;
+            for (int i = 0; i < names.length && i < 3; i++) {
+                found = inAnyCase(found, names[i]);
+                if (found == null) throw UnmappedFileSystem.noVolume(names);
+            }
+        }
+
+        private static File inAnyCase(File folder, String name) {
+            File exact = new File(folder, name);
+            if (exact.isDirectory()) return exact;
+            File[] all = folder.listFiles();
+            for (int i = 0; all != null && i < all.length; i++) {
+                if (all[i].isDirectory() && all[i].getName().equalsIgnoreCase(name)) return all[i];
+            }
+            return null;
         }
 
         public FileStatus getFileStatus(Path path) throws IOException {

@@ -22,4 +22,27 @@ public class UnmappedFileSystem extends RawLocalFileSystem {
             + "or name the connector's package in spark.jars.packages.");
         return PythonSqlBridge.error(error);
     }
+
+    /** A write into a volume that does not exist; the texts are those of volume_folders.py. */
+    static RuntimeException noVolume(String[] names) {
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+        String path = "/Volumes";
+        String name = "";
+        String plain = "";
+        for (int i = 0; i < names.length && i < 3; i++) {
+            path += "/" + names[i];
+            name += (i == 0 ? "`" : ".`") + names[i] + "`";
+            plain += (i == 0 ? "" : ".") + names[i];
+        }
+        boolean whole = names.length >= 3;
+        error.put("condition", "UC_VOLUME_NOT_FOUND");
+        error.put("sqlState", "42704");
+        error.put("message", (whole
+            ? "Volume " + name + " does not exist. Please use 'SHOW VOLUMES' to list available volumes."
+            : "No volume is below " + path + ": files are written into volumes that exist.")
+            + " `CREATE VOLUME " + (whole ? plain : "catalog.schema.name") + "` creates " + (whole ? "it" : "one")
+            + "; `--mount " + path + (whole ? "" : "/…") + "=FOLDER`, or [tool.lakeward.mounts] in pyproject.toml, gives it"
+            + " the files of a local folder.");
+        return PythonSqlBridge.error(error);
+    }
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _io
 import builtins
+import errno
 import glob
 import io
 import os
@@ -15,6 +16,7 @@ import pathlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, final
 
@@ -26,10 +28,11 @@ from lakeward.session.path_redirection.translator import (
     translate_first_path,
     translate_two_paths,
 )
+from lakeward.volume_folders import absent_volume, missing_volume_texts
 
 FIRST_PATH = (
     *("access", "chdir", "chflags", "chmod", "chown", "getxattr", "lchflags", "lchmod", "lchown", "listdir"),
-    *("listxattr", "lstat", "mkdir", "mkfifo", "mknod", "open", "pathconf", "remove", "removexattr", "rmdir"),
+    *("listxattr", "lstat", "mkfifo", "mknod", "open", "pathconf", "remove", "removexattr", "rmdir"),
     *("setxattr", "stat", "statvfs", "truncate", "unlink", "utime"),
 )
 
@@ -46,6 +49,7 @@ def _functions(translator: PathTranslator) -> Iterator[tuple[str, Function]]:
     for name, make in (
         *one_path,
         *two_paths,
+        ("mkdir", _mkdir),
         ("scandir", scandir),
         ("readlink", _readlink),
         ("getcwd", _getcwd),
@@ -56,6 +60,21 @@ def _functions(translator: PathTranslator) -> Iterator[tuple[str, Function]]:
         if hasattr(os, name):
             plain = original(os, name)
             yield name, Function(make(translator, plain), plain, "os")
+
+
+def _mkdir(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
+    """Make folders inside of volumes; `/Volumes` itself has only catalogs, schemas and volumes."""
+    make = translate_first_path(translator, plain)
+
+    def call(path: Any, *args: Any, **kwargs: Any) -> Any:
+        local = translator.find(path)
+        volumes = dict(translator.map.entries).get("/Volumes") if local is not None else None
+        if volumes and (names := absent_volume(Path(volumes), Path(os.fsdecode(local)))) is not None:
+            # No such file: what `open` reports for the same path, and what code catches.
+            raise FileNotFoundError(errno.ENOENT, " ".join(missing_volume_texts(names)), os.fspath(path))
+        return make(path, *args, **kwargs)
+
+    return call
 
 
 def _readlink(translator: PathTranslator, plain: Any) -> Callable[..., Any]:

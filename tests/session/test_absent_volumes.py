@@ -1,0 +1,81 @@
+"""Files are written into volumes that exist: a write does not make a volume, a schema or a catalog."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from lakeward.session import Settings
+from lakeward.volume_folders import absent_volume
+
+Writer = Callable[[DataFrame, str], Any]
+
+
+def _stream(frame: DataFrame, path: str) -> None:
+    """Write a stream whose checkpoint alone is in the volume."""
+    rate = frame.sparkSession.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+    query = rate.writeStream.format("noop").trigger(availableNow=True)
+    query.option("checkpointLocation", path).start().awaitTermination()
+
+
+WRITERS: dict[str, Writer] = {
+    "parquet": lambda frame, path: frame.write.mode("append").parquet(path),
+    "csv": lambda frame, path: frame.write.mode("overwrite").csv(path),
+    "json": lambda frame, path: frame.write.json(path),
+    "delta": lambda frame, path: frame.write.format("delta").save(path),
+    "directory of SQL": lambda frame, path: frame.sparkSession.sql(
+        f"INSERT OVERWRITE DIRECTORY '{path}' USING json SELECT 1 AS a"
+    ),
+    "checkpoint": _stream,
+}
+ABSENT = {
+    "volume": ("/Volumes/main/default/absent/x", "`main`.`default`.`absent`"),
+    "volume itself": ("/Volumes/main/default/absent", "`main`.`default`.`absent`"),
+    "schema": ("dbfs:/Volumes/main/absent/v/x", "`main`.`absent`.`v`"),
+    "catalog": ("/Volumes/absent/s/v/x", "`absent`.`s`.`v`"),
+    "no volume": ("/Volumes/main/absent", "/Volumes/main/absent"),
+}
+
+
+@pytest.fixture
+def present(spark: SparkSession) -> Iterator[str]:
+    spark.sql("CREATE VOLUME IF NOT EXISTS main.default.present")
+    yield "/Volumes/main/default/present"
+    spark.sql("DROP VOLUME main.default.present")
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+@pytest.mark.parametrize(("path", "named"), ABSENT.values(), ids=ABSENT)
+def test_spark_makes_no_volume(
+    spark: SparkSession, suite_settings: Settings, writer: Writer, path: str, named: str
+) -> None:
+    with pytest.raises(PySparkException) as refused:
+        writer(spark.range(1), path)
+    assert "UC_VOLUME_NOT_FOUND" in str(refused.value)
+    assert named in str(refused.value)
+    assert "CREATE VOLUME" in str(refused.value)
+    assert not list(suite_settings.volumes.rglob("absent"))
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_folders_of_a_volume_are_made(spark: SparkSession, present: str, writer: Writer) -> None:
+    writer(spark.range(1), f"{present}/a/b")
+    assert os.listdir(f"{present}/a/b")
+
+
+def test_a_link_and_other_cases_of_letters_are_the_volume(tmp_path: Path) -> None:
+    (tmp_path / "volumes/main/default/real").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "volumes/main/default/linked").symlink_to(tmp_path / "elsewhere")
+    volumes = tmp_path / "volumes"
+    assert absent_volume(volumes, volumes / "main/default/linked/x") is None
+    assert absent_volume(volumes, volumes / "Main/DEFAULT/Real/x") is None
+    assert absent_volume(volumes, volumes) is None
+    assert absent_volume(volumes, tmp_path / "volumes2/a/b/c") is None
+    assert absent_volume(volumes, volumes / "main/default/other/x/y") == ("main", "default", "other")
