@@ -155,6 +155,22 @@ def hold(spark: Any) -> dict[str, Any]:
     return {}
 
 
+def replace(spark: Any) -> dict[str, Any]:
+    """Stop the context, and make another one that the daemon has not recorded yet."""
+    from lakeward.session.daemon.lease import Lease
+
+    jvm = process_of(spark)
+
+    def hang(*_: Any) -> None:
+        print("holding", jvm, flush=True)
+        time.sleep(300)
+
+    Lease.record_context = hang  # type: ignore[method-assign]
+    spark.stop()
+    type(spark).builder.getOrCreate()
+    return {}
+
+
 def plan(spark: Any) -> dict[str, Any]:
     """Ask for work that takes three seconds to plan: there is no job yet when one hears of it."""
     threading.Timer(0.3, lambda: print("holding", process_of(spark), flush=True)).start()

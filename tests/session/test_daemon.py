@@ -147,6 +147,16 @@ def test_a_command_that_was_killed_leaves_a_jvm_as_good_as_new(
     assert scene("quick")["jvm"] == jvm
 
 
+def test_a_context_that_was_not_recorded_before_its_command_was_killed_is_stopped(
+    scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
+) -> None:
+    process, jvm = holding(cache, tmp_path / "holder", "replace")
+    process.kill()
+    process.communicate(timeout=30)
+    # Each later command failed: only one SparkContext should be running in this JVM.
+    assert scene("quick") == {"jvm": jvm, "one": 1, "printed": []}
+
+
 @pytest.mark.slow
 def test_a_query_whose_command_was_killed_while_it_was_planned_begins_no_job(
     scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path

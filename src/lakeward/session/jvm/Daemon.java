@@ -211,6 +211,7 @@ public class Daemon implements Runnable {
         } else {
             context = null;
         }
+        stopOtherContext();
         if (shared != null) shared.cacheManager().clearCache();
         SparkSession.clearDefaultSession();
         SparkSession.clearActiveSession();
@@ -221,6 +222,12 @@ public class Daemon implements Runnable {
         Locale.setDefault(locale);
         forgetObjects();
         return clean;
+    }
+
+    /** A context that the former client made after it had stopped the kept one: a JVM has one at a time. */
+    private void stopOtherContext() {
+        scala.Option active = org.apache.spark.SparkContext$.MODULE$.getActive();
+        if (active.isDefined() && active.get() != context) ((SparkContext) active.get()).stop();
     }
 
     private static SharedState sharedState() {
