@@ -21,6 +21,7 @@ from lakeward.sql.constructs import (
     dropped_tables,
     event_log,  # noqa: F401  # registers a function
     expressions,
+    external_locations,
     functions,
     governance,
     inserts,
@@ -102,6 +103,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *copy_location.CONSTRUCTS,
     *functions.CONSTRUCTS,
     *python_functions.CONSTRUCTS,
+    *external_locations.CONSTRUCTS,
     *governance.CONSTRUCTS,
     *principals.CONSTRUCTS,
     *platform_clauses.CONSTRUCTS,

@@ -180,10 +180,8 @@ DROP VOLUME IF EXISTS v
 -- What there is nothing of
 CREATE SHARE s
 --! UNSUPPORTED_SQL
-SHOW EXTERNAL LOCATIONS
---= name, url, comment
---> 
-SHOW EXTERNAL LOCATIONS LIKE 'raw*'
+SHOW STORAGE CREDENTIALS
+--= name, comment
 --> 
 CREATE CONNECTION c TYPE postgresql OPTIONS (host 'h')
 --! UNSUPPORTED_SQL

@@ -20,6 +20,8 @@ from lakeward.sql.construct import (
     syntax_error,
     unsupported,
 )
+from lakeward.sql.constructs.external_locations import KIND as EXTERNAL_LOCATION
+from lakeward.sql.constructs.external_locations import require_location
 from lakeward.sql.constructs.privileges import ALL, require_applicable
 from lakeward.sql.procedures import find_procedure, require_procedure
 from lakeward.sql.session_context import SessionContext, current_context
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
 
 _KINDS = (
     *("CATALOG", "SCHEMA", "DATABASE", "TABLE", "VIEW", "MATERIALIZED VIEW", "STREAMING TABLE"),
-    *("VOLUME", "FUNCTION", "PROCEDURE"),
+    *("VOLUME", "FUNCTION", "PROCEDURE", EXTERNAL_LOCATION),
 )
 _STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE", "STREAMING TABLE": "TABLE"}
-_PARTS = {"METASTORE": 0, "ANY FILE": 0, "CATALOG": 1, "SCHEMA": 2}
+_PARTS = {"METASTORE": 0, "ANY FILE": 0, "CATALOG": 1, EXTERNAL_LOCATION: 1, "SCHEMA": 2}
 # Objects that a grant names by their kind; the catalog is the current one then.
 _WITHOUT_NAME = ("METASTORE", "ANY FILE", "CATALOG")
 
@@ -57,6 +59,8 @@ class Securable:
             context.require_catalog(full[0])
         elif self.kind == "TABLE":
             spark.table(quote_name(self.name))
+        elif self.kind == EXTERNAL_LOCATION:
+            full = (require_location(context, full[0]),)
         elif self.kind == "PROCEDURE":
             require_procedure(context, full)
         elif self.kind == "FUNCTION":
@@ -298,7 +302,7 @@ def _show_grants(cursor: TokenCursor) -> ShowGrants:
 
 def _comment_on(cursor: TokenCursor) -> CommentOn:
     cursor.need("COMMENT", "ON")
-    securable = read_securable(cursor, ("CATALOG", "VOLUME"))
+    securable = read_securable(cursor, ("CATALOG", "VOLUME", EXTERNAL_LOCATION))
     cursor.need("IS")
     comment = None if cursor.words("NULL") else cursor.string()
     cursor.end()
@@ -333,7 +337,7 @@ _UNSUPPORTED = {
 }
 
 _FOREIGN_KINDS = (
-    *("CONNECTION", "EXTERNAL LOCATION", "PROVIDER", "RECIPIENT", "SHARE", "STORAGE CREDENTIAL"),
+    *("CONNECTION", "PROVIDER", "RECIPIENT", "SHARE", "STORAGE CREDENTIAL"),
     *("CREDENTIAL", "SERVICE CREDENTIAL", "CLEAN ROOM", "EXTERNAL METADATA", "SERVER"),
 )
 _KIND_PATTERN = "|".join(_FOREIGN_KINDS).replace(" ", r"\s+")
@@ -404,12 +408,12 @@ CONSTRUCTS = in_area(
         statement=_show_grants,
     ),
     Construct(
-        name="COMMENT ON CATALOG, VOLUME",
+        name="COMMENT ON CATALOG, VOLUME, EXTERNAL LOCATION",
         example="COMMENT ON CATALOG main IS 'all'",
         statement=_comment_on,
     ),
     Construct(
-        name="SHARE, RECIPIENT, PROVIDER, CONNECTION, EXTERNAL LOCATION, CREDENTIAL",
+        name="SHARE, RECIPIENT, PROVIDER, CONNECTION, CREDENTIAL",
         verdict="unsupported",
         example="CREATE SHARE s",
         note=f"{', '.join(_VERBS)}: {_NO_SUCH_OBJECTS}",
@@ -428,9 +432,9 @@ CONSTRUCTS = in_area(
         for words, reason in _UNSUPPORTED.items()
     ),
     Construct(
-        name="GRANT, REVOKE, SHOW GRANTS ON EXTERNAL LOCATION, SHARE …",
+        name="GRANT, REVOKE, SHOW GRANTS ON STORAGE CREDENTIAL, SHARE …",
         verdict="unsupported",
-        example="GRANT READ FILES ON EXTERNAL LOCATION x TO u",
+        example="GRANT READ FILES ON STORAGE CREDENTIAL x TO u",
         note=_NO_SUCH_OBJECTS,
         starts=("GRANT", "REVOKE", "SHOW"),
         statement=_grant_on_foreign_object,

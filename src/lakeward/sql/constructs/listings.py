@@ -68,7 +68,6 @@ def _show_views(cursor: TokenCursor) -> ListTables:
 # Objects that no local lakehouse has: the columns of their listings, which have no rows.
 _ABSENT = {
     "SHARES": "name STRING, created_at TIMESTAMP, created_by STRING, comment STRING",
-    "EXTERNAL LOCATIONS": "name STRING, url STRING, comment STRING",
     "STORAGE CREDENTIALS": "name STRING, comment STRING",
     "SERVICE CREDENTIALS": "name STRING, comment STRING",
     "CREDENTIALS": "name STRING, comment STRING",
@@ -167,8 +166,8 @@ CONSTRUCTS = in_area(
         trigger=BEGINNING + r"show\s+views\b",
     ),
     Construct(
-        name="SHOW SHARES, EXTERNAL LOCATIONS, CREDENTIALS",
-        example="SHOW EXTERNAL LOCATIONS",
+        name="SHOW SHARES, CREDENTIALS",
+        example="SHOW STORAGE CREDENTIALS",
         note="also STORAGE and SERVICE CREDENTIALS; no rows: a local lakehouse has no such objects",
         statement=_show_absent,
     ),
