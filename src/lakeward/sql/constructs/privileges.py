@@ -47,6 +47,12 @@ _APPLICABLE = {
     "VOLUME": _ON_VOLUMES,
     "FUNCTION": _ON_ROUTINES,
     "PROCEDURE": _ON_ROUTINES,
+    "EXTERNAL LOCATION": frozenset(
+        (
+            *("BROWSE", "CREATE EXTERNAL TABLE", "CREATE EXTERNAL VOLUME", "CREATE FOREIGN SECURABLE"),
+            *("CREATE MANAGED STORAGE", "EXTERNAL USE LOCATION", "READ FILES", "WRITE FILES"),
+        )
+    ),
 }
 """ANY FILE has privileges of table access control, which are not checked."""
 
