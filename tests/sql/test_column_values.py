@@ -115,3 +115,23 @@ def test_one_row_determines_a_generated_value(spark: SparkSession, create: str, 
     with pytest.raises(PySparkException) as refused:
         spark.sql(f"{create} main.default.computed (id INT, c INT GENERATED ALWAYS AS ({expression}))")
     assert condition_of(refused.value) == "UNSUPPORTED_EXPRESSION_GENERATED_COLUMN"
+
+
+@pytest.mark.usefixtures("source")
+@pytest.mark.parametrize(
+    "check",
+    [
+        "id IN (SELECT 1)",
+        "EXISTS (SELECT 1 FROM source)",
+        "id > (SELECT max(id) FROM source)",
+        "NOT (id = 1 OR id IN (SELECT 2))",
+    ],
+)
+def test_a_check_constraint_has_no_subquery(spark: SparkSession, check: str) -> None:
+    """Delta accepted it for an empty table, and each INSERT failed with INTERNAL_ERROR."""
+    spark.sql("CREATE TABLE checked (id INT)")
+    with pytest.raises(PySparkException) as refused:
+        spark.sql(f"ALTER TABLE checked ADD CONSTRAINT c CHECK ({check})")
+    assert condition_of(refused.value) == "DELTA_UNSUPPORTED_EXPRESSION_CHECK_CONSTRAINT"
+    spark.sql("ALTER TABLE checked ADD CONSTRAINT c CHECK (id > 0)")
+    spark.sql("INSERT INTO checked VALUES (1)")

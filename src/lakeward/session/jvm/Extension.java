@@ -38,6 +38,7 @@ public class Extension extends AbstractFunction1 {
         ScriptErrors.register(all);
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
+        all.injectHintResolutionRule(new CheckConditions());
         all.injectHintResolutionRule(new ChangeFeeds());
         all.injectHintResolutionRule(new PlannedDescriptions());
         all.injectHintResolutionRule(new ShownNames());

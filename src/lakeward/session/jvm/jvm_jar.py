@@ -116,6 +116,7 @@ SOURCES = (
     "AppendedFile",
     "FileReplacement",
     "CatalogNames",
+    "CheckConditions",
     "ShortNames",
     "FunctionBodies",
     "FunctionColumns",
