@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from lakeward.environments.build_plan import plan_environment
+from lakeward.environments.building import SETUPTOOLS, provide_setuptools
 from lakeward.environments.indexes import index_is_refused, uv_index_variables
 from lakeward.environments.install_errors import install_error, is_about_versions
 from lakeward.environments.installation import own_installation
@@ -559,3 +560,39 @@ def test_a_pinned_runtime_yields_to_one_that_is_named(tmp_path: Path) -> None:
     assert Settings.here(tmp_path, environ=pinned, profile="serverless").profile == "serverless"
     (tmp_path / "pyproject.toml").write_text('[tool.lakeward]\nruntime = "15.4"\n')
     assert Settings.here(tmp_path, environ=pinned).profile == "15.4"
+
+
+class _Installs:
+    """An installer that keeps what it is given, and fails with `error`."""
+
+    def __init__(self, error: SetupError | None = None) -> None:
+        self.given: list[str] = []
+        self._error = error
+
+    def install(self, folder: Path, requirements: Path, *options: str) -> None:
+        self.given += requirements.read_text().split()
+        if self._error is not None:
+            raise self._error
+
+
+@pytest.mark.parametrize(
+    ("installed", "given"),
+    [(None, [SETUPTOOLS]), ("setuptools", []), ("Setuptools", []), ("chispa", [SETUPTOOLS])],
+)
+def test_setuptools_is_there_as_in_every_runtime(
+    tmp_path: Path, installed: str | None, given: list[str]
+) -> None:
+    if installed:
+        about = tmp_path / f"{installed}-82.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {installed}\nVersion: 82.0\n")
+    installer = _Installs()
+    provide_setuptools(tmp_path, tmp_path, installer, print)  # type: ignore[arg-type]
+    assert installer.given == given
+
+
+def test_an_index_without_setuptools_is_reported_and_is_no_error(tmp_path: Path) -> None:
+    said: list[str] = []
+    installer = _Installs(SetupError("INSTALL_FAILED", "not found"))
+    provide_setuptools(tmp_path, tmp_path, installer, said.append)  # type: ignore[arg-type]
+    assert said == ["without setuptools, which the runtimes have: not found"]

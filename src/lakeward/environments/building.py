@@ -27,6 +27,9 @@ Say = Callable[[str], None]
 FIRST_PYARROW_WITHOUT_NUMPY_1 = 24
 """From this version on, pyarrow refuses NumPy 1 at import; its metadata has no such requirement."""
 
+SETUPTOOLS = "setuptools<81"
+"""The newest ones have no `pkg_resources`; those of the runtimes have it."""
+
 
 def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say: Say) -> None:
     """Make the environment of `plan` in `folder`, which does not exist yet; on failure nothing of it stays.
@@ -40,6 +43,7 @@ def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say
             copy_installation(own, site, same_python=plan.interpreter.running, say=installer.show)
             _fill(plan, folder, installer, say)
             _fit_pyarrow(site, folder, installer, say)
+            provide_setuptools(site, folder, installer, say)
             _remove_stand_ins(site, own, folder, installer, say)
             if plan.package:
                 _install_repository(plan, folder, site, installer, say)
@@ -94,6 +98,23 @@ def _fit_pyarrow(site: Path, folder: Path, installer: Installer, say: Say) -> No
         file = folder / "pyarrow.txt"
         file.write_text(f"pyarrow<{FIRST_PYARROW_WITHOUT_NUMPY_1}\nnumpy=={numpy}\n", encoding="utf-8")
         installer.install(folder, file)
+
+
+def provide_setuptools(site: Path, folder: Path, installer: Installer, say: Say) -> None:
+    """Install setuptools, which every runtime has: older packages import its `pkg_resources` undeclared.
+
+    One that the repository or a package requires stays as it is. An index without setuptools is no error:
+    most repositories do not need it.
+    """
+    names = {canonicalize_name(each.metadata["Name"]) for each in metadata.distributions(path=[str(site)])}
+    if "setuptools" in names:
+        return
+    file = folder / "setuptools.txt"
+    file.write_text(f"{SETUPTOOLS}\n", encoding="utf-8")
+    try:
+        installer.install(folder, file)
+    except LakewardError as error:
+        say(f"without setuptools, which the runtimes have: {error.message}")
 
 
 def require_imports(folder: Path, site: Path) -> None:
