@@ -134,6 +134,9 @@ Clauses are those of pipeline files, with expectations and `FLOW AUTO CDC`. A de
 views and settings of the session that runs it. `SCHEDULE` and `TRIGGER ON UPDATE` are kept and shown,
 also after `ALTER … ADD SCHEDULE`; here only statements start a refresh. `ASYNC` waits for the end, too.
 
+The rows of a materialized view, of a pipeline too, are those of its query. Statements and writers that would
+change them, and `CREATE OR REPLACE TABLE` of its name, fail with MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.
+
 ## Flows that replace rows
 
 `replace_flow`, or `replace_using` with `sequence_by` on a table: of the new rows of a key, those with the

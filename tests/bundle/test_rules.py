@@ -199,6 +199,11 @@ def test_the_clusters_of_a_bundle_follow_the_rules_of_clusters(bundle_of: Make) 
     assert sorted(broken_by(of_job(bundle_of, GOOD, rest=rest))) == ["not-deployed", "single-node"]
 
 
+def test_an_expression_and_a_time_zone_that_are_wrong_are_both_found(bundle_of: Make) -> None:
+    job = GOOD.replace("0 30 5 ? * MON-FRI", "30 5 * * *").replace("Europe/Vienna", "Europe/Wien")
+    assert broken_by(of_job(bundle_of, job)) == ["schedule", "schedule"]
+
+
 def test_every_rule_has_its_test() -> None:
     tested = {rule for rule, *_ in IN_JOB} | {rule for rule, _ in OUTSIDE_JOBS} | {"python"}
     assert tested == {rule.name for rule in RULES}

@@ -81,3 +81,17 @@ def test_types_of_the_rest_of_pyspark_are_its_own() -> None:
     inside = {path: text for path, text in editor_files().items() if path.startswith("typings/pyspark")}
     assert inside.pop("typings/pyspark-stubs/py.typed") == "partial\n"
     assert list(inside) == ["typings/pyspark-stubs/pipelines/__init__.pyi"]
+
+
+def test_a_bundle_can_be_written_into_a_folder_with_files_for_editors(tmp_path: Path) -> None:
+    assert editor(tmp_path).exception is None
+    done = CliRunner().invoke(init, [str(tmp_path)], standalone_mode=False)
+    assert done.exception is None
+    assert (tmp_path / "databricks.yml").is_file()
+    assert written(tmp_path).items() >= editor_files().items()
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "databricks.yml").mkdir()
+    done = CliRunner().invoke(init, [str(tmp_path)], standalone_mode=False)
+    assert "FILE_EXISTS" in str(done.exception)

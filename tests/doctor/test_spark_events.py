@@ -135,6 +135,7 @@ def test_a_cut_zstd_file_gives_what_it_holds(tmp_path: Path) -> None:
         ("nothing.txt", None, "SPARK_EVENTS_NOT_FOUND"),
         ("local-1.lz4", b"LZ4Block", "SPARK_EVENTS_UNREADABLE"),
         ("local-1.zstd", b"no zstd at all", "SPARK_EVENTS_UNREADABLE"),
+        ("local-1", b"", "SPARK_EVENTS_UNREADABLE"),
     ],
 )
 def test_what_cannot_be_read_is_named(

@@ -30,8 +30,10 @@ def init(folder: Path, name: str | None, editor: bool) -> int:
     from lakeward.cli.project_template import bundle_name, template_files
 
     files = template_files(bundle_name(name or folder.absolute().name))
-    _refuse_existing(folder, [path for path in files if (folder / path).exists()], "Name an empty folder")
-    _write(folder, files, mode="x")
+    there = [path for path in files if (folder / path).exists()]
+    _refuse_existing(folder, _not_generated(folder, there), "Name an empty folder")
+    # What `--editor` wrote before is part of the bundle.
+    _write(folder, {path: text for path, text in files.items() if path not in there}, mode="x")
     change = "" if folder == Path() else f"cd {folder} && "
     print(f"Next: {change}lakeward bundle validate; lakeward run daily; lakeward test")
     return 0
@@ -39,16 +41,29 @@ def init(folder: Path, name: str | None, editor: bool) -> int:
 
 def write_editor_files(folder: Path) -> int:
     """Write what editors read, over earlier versions of it. Raises UsageError for other files there."""
-    from lakeward.cli.type_stubs import editor_files, is_generated
+    from lakeward.cli.type_stubs import editor_files
 
     files = editor_files()
     there = [path for path in files if (folder / path).exists()]
-    foreign = [path for path in there if not is_generated((folder / path).read_text("utf-8", "replace"))]
     _refuse_existing(
-        folder, foreign, "Move them away, or add the declarations by hand; an empty folder gets all"
+        folder,
+        _not_generated(folder, there),
+        "Move them away, or add the declarations by hand; an empty folder gets all",
     )
     _write(folder, files, mode="w")
     return 0
+
+
+def _not_generated(folder: Path, paths: list[str]) -> list[str]:
+    """Return the files that lakeward did not write for editors."""
+    from lakeward.cli.type_stubs import is_generated
+
+    files = {path: folder / path for path in paths}
+    return [
+        path
+        for path, file in files.items()
+        if not file.is_file() or not is_generated(file.read_text("utf-8", "replace"))
+    ]
 
 
 def _refuse_existing(folder: Path, there: list[str], cure: str) -> None:

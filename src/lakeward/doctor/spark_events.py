@@ -87,14 +87,17 @@ def read_application(path: Path) -> SparkEvents:
             f"{path.name} is not an event log of Spark and contains none.",
             next_step="Run the application with spark.eventLog.enabled=true and spark.eventLog.dir=FOLDER.",
         )
-    found = SparkEvents()
+    found, taken = SparkEvents(), 0
     for file in files:
         for line in _lines(file):
             try:
                 event = orjson.loads(line)
                 _take(found, event)
+                taken += 1
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
                 found.damaged_lines += 1
+    if not taken and found.damaged_lines < 2:
+        raise LakewardError("SPARK_EVENTS_UNREADABLE", f"{path.name} contains no event of Spark.")
     return found
 
 

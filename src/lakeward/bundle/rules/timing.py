@@ -19,17 +19,20 @@ def schedules(bundle: Bundle) -> Iterator[Breach]:
             continue
         where = ("resources", "jobs", key, "schedule")
         field = "quartz_cron_expression"
+        cron = zone = None
         try:
             cron = parse_cron(str(schedule.get(field) or ""))
         except CronError as error:
             yield (*where, field), f"`{schedule.get(field)}` is not a Quartz expression: {error}"
-            continue
         try:
             zone = time_zone(str(schedule.get("timezone_id") or ""))
         except CronError as error:
             yield (*where, "timezone_id"), f"the schedule of the job {key} cannot be read: {error}"
-            continue
-        if not next_times(cron, zone, datetime.now(timezone.utc), 1):
+        if (
+            cron is not None
+            and zone is not None
+            and not next_times(cron, zone, datetime.now(timezone.utc), 1)
+        ):
             yield (*where, field), f"`{schedule[field]}` has no next run."
 
 
