@@ -66,6 +66,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new MaterializedViews());
         all.injectResolutionRule(new RowSelection());
         all.injectPostHocResolutionRule(new ViewTargets.WithoutTable());
+        all.injectPostHocResolutionRule(new OverwrittenFiles());
         all.injectPostHocResolutionRule(new DeclaredTypes());
         all.injectPostHocResolutionRule(new QueryDefaults());
         all.injectPostHocResolutionRule(new TargetFileSize());

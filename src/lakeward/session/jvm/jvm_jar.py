@@ -108,6 +108,7 @@ SOURCES = (
     "CatalogTable",
     "RelationKind",
     "ViewTargets",
+    "OverwrittenFiles",
     "AddedFiles",
     "ChangeFeeds",
     "PlannedDescriptions",
