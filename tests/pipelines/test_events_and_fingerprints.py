@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from lakeward.pipelines.events import event_log, progress_reporter
+from lakeward.pipelines.writers.query_fingerprint import commit_metadata
 from lakeward.report import build_report
+from lakeward.session import USER_METADATA, temporary_conf
 from tests.pipelines.conftest import Lab, result
 
 
@@ -196,11 +198,17 @@ CHANGES: dict[str, Callable[[Lab], object]] = {
     "a property": lambda lab: lab.file(
         "a.py", importing(view("spark.table('SRC.raw').where('id > 1')", "table_properties={'a': 'b'}"))
     ),
-    "a foreign commit": lambda lab: lab.spark.sql(f"DELETE FROM main.{lab.schema}.t WHERE id = 2"),
+    "a foreign commit": lambda lab: delete_as_an_update(lab, f"main.{lab.schema}.t", "id = 2"),
     "a full refresh": lambda lab: None,
     "the configuration": lambda lab: None,
     "nothing either": lambda lab: None,
 }
+
+
+def delete_as_an_update(lab: Lab, table: str, condition: str) -> None:
+    """Delete rows of a view, which users cannot do."""
+    with temporary_conf(lab.spark, {USER_METADATA: commit_metadata(None, "another")}):
+        lab.spark.sql(f"DELETE FROM {table} WHERE {condition}")
 
 
 def importing(text: str) -> str:

@@ -59,6 +59,9 @@ def test_the_first_write_creates_the_folders(empty: Settings, tmp_path: Path, wr
             kind = rule.platform if entry == "platform" else rule.script
             path = spelled(rule, tmp_path, uuid.uuid4().hex)
             expected = Path(place(kind, rule, empty, path))
+            if kind == "volume":
+                # Files are written into volumes that exist.
+                (empty.volumes / "c" / "s" / "v").mkdir(parents=True)
             WRITES[write](spark, f"{path}/deep")
             assert any((expected / "deep").iterdir()), path
         # The next write is the first one, too.

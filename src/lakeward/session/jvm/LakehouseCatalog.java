@@ -121,7 +121,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public Table loadTable(Identifier i, java.util.Set privileges) {
         InformationSchema.requireOther(this, i, "User does not have MODIFY on");
-        Table table = MaterializedViews.requireOther(loadTable(i), session, quoted(i), privileges);
+        Table table = MaterializedViews.requireOther(loadTable(i), session, catalog, i, privileges);
         return NonDeltaTarget.of(table, session, catalog, i);
     }
 

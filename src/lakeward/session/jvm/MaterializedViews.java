@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.WriteToStream;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaTableUtils;
@@ -69,11 +70,16 @@ public class MaterializedViews extends SessionRule {
         if (kind.isDefined()) requireOther(kind.get(), session, ShownNames.shown(table.identifier().unquotedString()), operation);
     }
 
-    /** Return the table, which has the quoted `name`, if a writer with these privileges may change it. */
-    static Table requireOther(Table table, SparkSession session, String name, java.util.Set privileges) {
+    /** Return the table if a writer with these privileges may change it. */
+    static Table requireOther(Table table, SparkSession session, String catalog, Identifier i, java.util.Set privileges) {
+        Object kind = table.properties().get(KIND);
+        if (kind == null) return table;
         TreeSet operations = new TreeSet();
         for (Iterator each = privileges.iterator(); each.hasNext();) operations.add(each.next().toString());
-        requireOther(table.properties().get(KIND), session, name, String.join(", ", operations));
+        StringBuilder name = new StringBuilder("`" + catalog + "`.");
+        // A name of two parts has a catalog and no schema.
+        for (int k = 0; k < i.namespace().length; k++) name.append("`" + i.namespace()[k] + "`.");
+        requireOther(kind, session, name + "`" + i.name() + "`", String.join(", ", operations));
         return table;
     }
 
