@@ -88,14 +88,14 @@ class _Limit:
     def __init__(self, spark: SparkSession, seconds: float) -> None:
         self._context, self._seconds = spark.sparkContext, seconds
         self._tag = f"lakeward-timeout-{uuid.uuid4()}"
-        self._jvm: Any = jvm_view(spark)
+        self._threads: Any = jvm_view(spark).java.lang.Thread
         self._thread: Any = None
         self._ended = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name=self._tag, daemon=True)
         self.is_exceeded = False
 
     def start(self) -> None:
-        self._thread = self._jvm.java.lang.Thread.currentThread()
+        self._thread = self._threads.currentThread()
         self._context.addJobTag(self._tag)
         self._watcher.start()
 
@@ -103,7 +103,7 @@ class _Limit:
         self._ended.set()
         self._watcher.join()
         self._context.removeJobTag(self._tag)
-        self._jvm.java.lang.Thread.interrupted()  # clears an interrupt that came too late
+        self._threads.interrupted()  # clears an interrupt that came too late
 
     def _watch(self) -> None:
         if self._ended.wait(self._seconds):

@@ -11,7 +11,7 @@ from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_name, quote_properties, quote_string
 from lakeward.session import temporary_conf
 from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
 from lakeward.sql.session_context import run_with_delta
@@ -288,7 +288,6 @@ def _options(cursor: TokenCursor) -> CloneOptions:
 
 CONSTRUCTS = in_area(
     "Tables",
-    supported("SHALLOW CLONE", "CREATE TABLE u SHALLOW CLONE t"),
     Construct(
         name="DEEP CLONE",
         example="CREATE OR REPLACE TABLE u DEEP CLONE t",
@@ -298,9 +297,10 @@ CONSTRUCTS = in_area(
         statement=_deep_clone,
     ),
     Construct(
-        name="SHALLOW CLONE: CREATE OR REPLACE, LOCATION, as of an expression, default values",
+        name="SHALLOW CLONE",
         example="CREATE OR REPLACE TABLE u SHALLOW CLONE t",
-        note="a full copy if the target exists: Delta cannot replace an existing table with a shallow clone",
+        note="with LOCATION, as of an expression, column defaults; a full copy if the target exists, which "
+        "Delta cannot replace with a shallow clone",
         starts=("CREATE", "REPLACE"),
         statement=_shallow_clone,
         trigger=BEGINNING + r"(?:create|replace)\s.*\bshallow\s+clone\b",
