@@ -94,8 +94,7 @@ class RowMerge:
         if changes is self.changes:
             return None
         files = FileReplacement(changes.sparkSession, key, key_range, rewrites_small=False)
-        has_other_columns = {name.lower() for name in files.rows.columns} != {*map(str.lower, self.values)}
-        if not files.marks_rows or files.records_rows or has_other_columns:
+        if not files.marks_rows or files.records_rows or files.columns != {*map(str.lower, self.values)}:
             return None
         with ExitStack() as kept:
             return self._replace(files, changes, kept)

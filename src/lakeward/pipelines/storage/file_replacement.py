@@ -38,7 +38,7 @@ class FileReplacement:
     def __init__(
         self, spark: SparkSession, key: tuple[str, ...], condition: str, *, rewrites_small: bool = True
     ) -> None:
-        """Find the files.
+        """Start the transaction. The files are found when they are first needed.
 
         Args:
             spark: The session.
@@ -47,12 +47,16 @@ class FileReplacement:
             rewrites_small: Whether small files are rewritten; else rows are marked in all files.
         """
         jvm: Any = jvm_view(spark)
-        self._java = jvm.lakeward.FileReplacement(java_session(spark), quote_name(key), condition or "true")
-        if self.marks_rows and not rewrites_small:
-            self._java.markAll()
-        elif self.marks_rows:
-            self._java.divide(MAX_REWRITTEN_BYTES, _BYTES_OF_ONE_TASK)
+        total = _BYTES_OF_ONE_TASK if rewrites_small else 0
+        self._java = jvm.lakeward.FileReplacement(
+            java_session(spark), quote_name(key), condition or "true", MAX_REWRITTEN_BYTES, total
+        )
         self._spark = spark
+
+    @property
+    def columns(self) -> set[str]:
+        """Return the names of the table's columns in lower case."""
+        return {str(name).lower() for name in self._java.columns()}
 
     @cached_property
     def rows(self) -> DataFrame:

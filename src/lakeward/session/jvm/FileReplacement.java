@@ -45,7 +45,11 @@ public class FileReplacement {
     private final SparkSession session;
     private final LogicalRelation relation;
     private final OptimisticTransaction transaction;
-    private final Seq files;
+    private final List conjuncts = new ArrayList();
+    private final long largest;
+    private final long total;
+    /** Found on first use: the table's properties may make the files unnecessary. */
+    private Seq files;
     private final List rewritten = new ArrayList();
     private final List marked = new ArrayList();
     private final List vectors = new ArrayList();
@@ -53,33 +57,42 @@ public class FileReplacement {
     /** Delta's metrics of the marked rows by name, null without such rows. */
     private scala.collection.immutable.Map marks;
 
-    /** Starts a transaction and finds the files that may have rows that meet `condition`, by their statistics. */
-    public FileReplacement(SparkSession session, String name, String condition) {
+    /**
+     * Starts a transaction that replaces rows which meet `condition`. Of a table with deletion vectors, the files up
+     * to `largest` bytes are rewritten, `total` bytes together, and those of whose rows half are marked; if `total`
+     * is 0, none is.
+     */
+    public FileReplacement(SparkSession session, String name, String condition, long largest, long total) {
         this.session = session;
+        this.largest = largest;
+        this.total = total;
         Dataset rows = (Dataset) PolicyRules.rows(session, name).as("t").where(condition);
         // Delta finds files by conditions as the optimizer leaves them.
         LogicalPlan plan = ConstantFolding$.MODULE$.apply(rows.queryExecution().analyzed());
-        List conjuncts = new ArrayList();
         if (plan instanceof Filter) split(((Filter) plan).condition(), conjuncts);
         relation = (LogicalRelation) plan.collectLeaves().apply(0);
         TahoeLogFileIndex index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
         transaction = index.deltaLog().startTransaction(relation.catalogTable(), Option.empty());
-        files = transaction.filterFiles(PythonUtils.toSeq(conjuncts), true);
-        for (int i = 0; i < files.length(); i++) rewritten.add(files.apply(i));
     }
 
-    /**
-     * Rewrite the files up to `largest` bytes, `total` bytes together, and those of whose rows half are marked; of
-     * the others mark rows.
-     */
-    public void divide(long largest, long total) {
-        rewritten.clear();
+    /** The files that may have rows that meet the condition, by their statistics. */
+    private Seq files() {
+        if (files == null) {
+            files = transaction.filterFiles(PythonUtils.toSeq(conjuncts), true);
+            divide();
+        }
+        return files;
+    }
+
+    private void divide() {
         long left = total;
+        boolean marks = has("delta.enableDeletionVectors");
         for (int i = 0; i < files.length(); i++) {
             AddFile file = (AddFile) files.apply(i);
             boolean isSmall = file.size() <= Math.min(largest, left);
             if (isSmall) left -= file.size();
-            (isSmall || isHalfMarked(file) ? rewritten : marked).add(file);
+            boolean isRewritten = !marks || total > 0 && (isSmall || isHalfMarked(file));
+            (isRewritten ? rewritten : marked).add(file);
         }
     }
 
@@ -87,12 +100,6 @@ public class FileReplacement {
         Option records = file.numPhysicalRecords();
         if (file.deletionVector() == null || records.isEmpty()) return false;
         return 2 * file.deletionVector().cardinality() > ((Long) records.get()).longValue();
-    }
-
-    /** Rewrite no file: mark the rows of each. */
-    public void markAll() {
-        rewritten.clear();
-        for (int i = 0; i < files.length(); i++) marked.add(files.apply(i));
     }
 
     private static void split(Expression condition, List conjuncts) {
@@ -104,12 +111,18 @@ public class FileReplacement {
         }
     }
 
+    /** Names of the table's columns. */
+    public String[] columns() {
+        return transaction.metadata().schema().fieldNames();
+    }
+
     public int count() {
-        return files.length();
+        return files().length();
     }
 
     /** Bytes of the files that are rewritten. */
     public long bytes() {
+        files();
         long total = 0;
         for (int i = 0; i < rewritten.size(); i++) total += ((AddFile) rewritten.get(i)).size();
         return total;
@@ -123,6 +136,7 @@ public class FileReplacement {
 
     /** The number of rows of the files that are rewritten, -1 if a file does not record it. */
     public long records() {
+        files();
         long total = 0;
         for (int i = 0; i < rewritten.size(); i++) {
             Option records = ((AddFile) rewritten.get(i)).numLogicalRecords();
@@ -134,11 +148,12 @@ public class FileReplacement {
 
     /** The rows of all files. */
     public Dataset rows() {
-        return rows(files);
+        return rows(files());
     }
 
     /** The rows of the files that are rewritten. */
     public Dataset rewritten() {
+        files();
         return rows(PythonUtils.toSeq(rewritten));
     }
 
@@ -149,6 +164,7 @@ public class FileReplacement {
 
     /** The rows of the files that are not rewritten with their places, null without such files. */
     public Dataset markable() {
+        files();
         if (marked.isEmpty()) return null;
         DeltaLog log = transaction.deltaLog();
         SnapshotDescriptor snapshot = (SnapshotDescriptor) transaction.snapshot();
