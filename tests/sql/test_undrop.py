@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 
 from lakeward.databricks_shims.local_workspace import remove_table
 from lakeward.error_formatting import describe_error
+from lakeward.pipelines.writers.query_fingerprint import commit_metadata
 from lakeward.session import USER_METADATA, Settings, temporary_conf
 from lakeward.sql.constructs.dropped_tables import recovery_period
 from lakeward.sql.session_context import current_context
@@ -330,7 +331,7 @@ def test_a_table_whose_first_commits_were_cleaned_up_keeps_kind_and_id(place: Pl
     """The metadata is in the checkpoint then."""
     properties = "'lakeward.kind' = 'materialized_view', 'delta.checkpointInterval' = '1'"
     place(f"CREATE TABLE {{s}}.t (a INT) COMMENT 'numbers' TBLPROPERTIES ({properties})")
-    with temporary_conf(place.spark, {USER_METADATA: '{"lakeward.update": "1"}'}):
+    with temporary_conf(place.spark, {USER_METADATA: commit_metadata(None, "1")}):
         place("INSERT INTO {s}.t VALUES (1)")
     table_id = place("DESCRIBE DETAIL {s}.t")[0].id
     log = place.folder / "t" / "_delta_log"

@@ -164,7 +164,7 @@ def _require_writable(spark: SparkSession, metadata: Any, shown: str) -> None:
     kind = metadata.configuration().get(KIND_PROPERTY)
     if kind.isDefined():
         jvm: Any = jvm_view(spark)
-        jvm.lakeward.MaterializedViews.requireOther(kind.get(), java_session(spark), shown, "INSERT")
+        jvm.lakeward.MaterializedViews.checkKind(kind.get(), java_session(spark), shown, "INSERT")
 
 
 def _load_files(

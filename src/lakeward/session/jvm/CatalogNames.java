@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshFunction;
 import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.command.ShowNamespacesCommand;
@@ -98,7 +99,7 @@ public class CatalogNames extends SessionRule {
 
     /** As in declared_catalogs.py. */
     private static String remedy(String name) {
-        String quoted = name.matches("[A-Za-z_]\\w*") ? name : "`" + name.replace("`", "``") + "`";
+        String quoted = name.matches("[A-Za-z_]\\w*") ? name : QuotingUtils.quoteIdentifier(name);
         return "If " + name + " is a catalog of your workspace: catalogs = [\"" + name + "\"] under [tool.lakeward] in pyproject.toml "
             + "creates it in every session of the project, and lakeward sql -e 'CREATE CATALOG " + quoted + "' creates it once.";
     }

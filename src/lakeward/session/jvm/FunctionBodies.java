@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.CreateUserDefinedFunction;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.types.StructField;
@@ -162,9 +163,7 @@ public class FunctionBodies extends SessionRule {
         }
 
         private static String shown(List name) {
-            List parts = new ArrayList();
-            for (int i = 0; i < name.size(); i++) parts.add("`" + ((String) name.get(i)).replace("`", "``") + "`");
-            return String.join(".", parts);
+            return QuotingUtils.quoteNameParts(PythonUtils.toSeq(name));
         }
 
         /** Spark's own check sees no functions behind stored calls. */

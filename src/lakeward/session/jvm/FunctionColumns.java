@@ -17,8 +17,9 @@ import scala.runtime.AbstractPartialFunction;
  */
 public class FunctionColumns extends SessionRule {
 
-    /** As Spark shows JsonSchemas: with the aggregate of its argument. */
-    private static final Pattern SCHEMA = Pattern.compile("static_invoke\\(lakeward\\.JsonSchemas\\.of\\(collect_list\\((.*), 0, 0, true\\)");
+    /** As Spark shows JsonSchemas, which begins with CALL: with the aggregate of its argument. */
+    private static final String CALL = "static_invoke(lakeward.JsonSchemas.of(";
+    private static final Pattern SCHEMA = Pattern.compile(Pattern.quote(CALL) + "collect_list\\((.*), 0, 0, true\\)");
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         return plan.containsPattern(TreePattern.ALIAS()) ? plan.resolveExpressions(new Named()) : plan;
@@ -29,7 +30,7 @@ public class FunctionColumns extends SessionRule {
         public boolean isDefinedAt(Object e) {
             if (!(e instanceof Alias || e instanceof AttributeReference)) return false;
             String name = ((NamedExpression) e).name();
-            return !ShownNames.shown(name).equals(name) || SCHEMA.matcher(name).find();
+            return !usersName(name).equals(name);
         }
 
         public Object applyOrElse(Object e, Function1 otherwise) {
@@ -40,7 +41,7 @@ public class FunctionColumns extends SessionRule {
     }
 
     private static String usersName(String column) {
-        if (SCHEMA.matcher(column).find()) return SCHEMA.matcher(column).replaceFirst(JsonSchemas.NAME + "($1").replaceFirst("\\)\\)$", ")");
-        return ShownNames.shown(column);
+        if (!column.contains(CALL) || !SCHEMA.matcher(column).find()) return ShownNames.shown(column);
+        return SCHEMA.matcher(column).replaceFirst(JsonSchemas.NAME + "($1").replaceFirst("\\)\\)$", ")");
     }
 }

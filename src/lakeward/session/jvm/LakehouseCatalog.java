@@ -2,13 +2,16 @@ package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchViewException;
 import org.apache.spark.sql.catalyst.analysis.ViewAlreadyExistsException;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogV2Util;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -121,7 +124,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public Table loadTable(Identifier i, java.util.Set privileges) {
         InformationSchema.requireOther(this, i, "User does not have MODIFY on");
-        Table table = MaterializedViews.requireOther(loadTable(i), session, catalog, i, privileges);
+        Table table = loadTable(i);
+        MaterializedViews.checkPrivileges(table, session, quoted(i), privileges);
         return NonDeltaTarget.of(table, session, catalog, i);
     }
 
@@ -234,7 +238,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         requireName(i);
         requireSchema(i);
         requireNoView(i);
-        if (!how.equals("create") && !isPath(i) && super.tableExists(in(i))) MaterializedViews.requireOther(super.loadTable(in(i)).properties().get("lakeward.kind"), session, quoted(i), "CREATE OR REPLACE TABLE");
+        if (!how.equals("create") && !isPath(i) && super.tableExists(in(i))) MaterializedViews.checkKind(super.loadTable(in(i)).properties().get(MaterializedViews.KIND), session, quoted(i), "CREATE OR REPLACE TABLE");
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
         NonDeltaColumns.requirePlain(m, CatalogV2Util.structTypeToV2Columns(s, false), quoted(i));
@@ -291,7 +295,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     private String quoted(Identifier i) {
-        return "`" + catalog + "`.`" + i.namespace()[i.namespace().length - 1] + "`.`" + i.name() + "`";
+        // A name of two parts has a catalog and no schema.
+        return QuotingUtils.quoteIdentifier(catalog) + "." + QuotingUtils.fullyQuoted(i);
     }
 
     private String fullName(Identifier i) {
@@ -379,10 +384,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
      * Source: https://docs.databricks.com/aws/en/error-messages/error-classes (REQUIRES_SINGLE_PART_NAMESPACE)
      */
     static RuntimeException severalParts(String catalog, String[] namespace) {
-        StringBuilder quoted = new StringBuilder();
-        for (int i = 0; i < namespace.length; i++) quoted.append(i == 0 ? "`" : ".`").append(namespace[i].replace("`", "``")).append('`');
         ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "REQUIRES_SINGLE_PART_NAMESPACE");
-        error.putObject("parameters").put("sessionCatalog", catalog).put("identifier", quoted.toString());
+        error.putObject("parameters").put("sessionCatalog", catalog).put("identifier", QuotingUtils.quoteNameParts(PythonUtils.toSeq(Arrays.asList((Object[]) namespace))));
         return PythonSqlBridge.error(error);
     }
 

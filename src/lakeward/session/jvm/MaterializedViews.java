@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.WriteToStream;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaTableUtils;
@@ -31,60 +30,54 @@ import scala.collection.immutable.Seq;
  */
 public class MaterializedViews extends SessionRule {
 
-    private static final String KIND = "lakeward.kind";
+    public static final String KIND = "lakeward.kind";
     private static final String METADATA = "spark.databricks.delta.commitInfo.userMetadata";
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
-        if (plan instanceof DeltaDelete) requireOther(((DeltaDelete) plan).child(), session, "DELETE");
-        if (plan instanceof DeltaUpdateTable) requireOther(((DeltaUpdateTable) plan).child(), session, "UPDATE");
-        if (plan instanceof TruncateDeltaTableCommand) requireOther(((TruncateDeltaTableCommand) plan).child(), session, "TRUNCATE");
-        if (plan instanceof WriteToStream) requireOther(((WriteToStream) plan).catalogTable(), session, "INSERT");
+        if (plan instanceof DeltaDelete) checkRelations(((DeltaDelete) plan).child(), session, "DELETE");
+        if (plan instanceof DeltaUpdateTable) checkRelations(((DeltaUpdateTable) plan).child(), session, "UPDATE");
+        if (plan instanceof TruncateDeltaTableCommand) checkRelations(((TruncateDeltaTableCommand) plan).child(), session, "TRUNCATE");
+        if (plan instanceof WriteToStream) checkSessionTable(((WriteToStream) plan).catalogTable(), session, "INSERT");
         return plan;
     }
 
     /** `DeltaTable.merge` plans a command that no rule of analysis sees. */
     public static class Merges extends SessionStrategy {
         SparkPlan planned(LogicalPlan plan) {
-            if (plan instanceof MergeIntoCommand) requireOther(((MergeIntoCommand) plan).target(), SparkSession.active(), "MERGE");
+            if (plan instanceof MergeIntoCommand) checkRelations(((MergeIntoCommand) plan).target(), SparkSession.active(), "MERGE");
             return null;
         }
     }
 
-    private static void requireOther(LogicalPlan target, SparkSession session, String operation) {
+    private static void checkRelations(LogicalPlan target, SparkSession session, String operation) {
         Seq leaves = target.collectLeaves();
         for (int i = 0; i < leaves.length(); i++) {
             Object leaf = leaves.apply(i);
-            if (leaf instanceof LogicalRelation) requireOther(((LogicalRelation) leaf).catalogTable(), session, operation);
+            if (leaf instanceof LogicalRelation) checkSessionTable(((LogicalRelation) leaf).catalogTable(), session, operation);
             if (!(leaf instanceof ResolvedTable)) continue;
             Table table = ((ResolvedTable) leaf).table();
-            requireOther(table.properties().get(KIND), session, ShownNames.shown(table.name()), operation);
+            checkKind(table.properties().get(KIND), session, ShownNames.shown(table.name()), operation);
         }
     }
 
     /** The session catalog does not have the properties of Delta's tables. */
-    private static void requireOther(Option found, SparkSession session, String operation) {
+    private static void checkSessionTable(Option found, SparkSession session, String operation) {
         if (found.isEmpty()) return;
         CatalogTable table = (CatalogTable) found.get();
         if (!DeltaTableUtils.isDeltaTable(table)) return;
         Option kind = DeltaLog.forTable(session, table).unsafeVolatileSnapshot().metadata().configuration().get(KIND);
-        if (kind.isDefined()) requireOther(kind.get(), session, ShownNames.shown(table.identifier().unquotedString()), operation);
+        if (kind.isDefined()) checkKind(kind.get(), session, ShownNames.shown(table.identifier().unquotedString()), operation);
     }
 
-    /** Return the table if a writer with these privileges may change it. */
-    static Table requireOther(Table table, SparkSession session, String catalog, Identifier i, java.util.Set privileges) {
-        Object kind = table.properties().get(KIND);
-        if (kind == null) return table;
+    /** Raise for a writer with these privileges. */
+    static void checkPrivileges(Table table, SparkSession session, String name, java.util.Set privileges) {
         TreeSet operations = new TreeSet();
         for (Iterator each = privileges.iterator(); each.hasNext();) operations.add(each.next().toString());
-        StringBuilder name = new StringBuilder("`" + catalog + "`.");
-        // A name of two parts has a catalog and no schema.
-        for (int k = 0; k < i.namespace().length; k++) name.append("`" + i.namespace()[k] + "`.");
-        requireOther(kind, session, name + "`" + i.name() + "`", String.join(", ", operations));
-        return table;
+        checkKind(table.properties().get(KIND), session, name, String.join(", ", operations));
     }
 
     /** Raise if the kind of a table is that of a materialized view, unless an update of a pipeline writes. */
-    public static void requireOther(Object kind, SparkSession session, String name, String operation) {
+    public static void checkKind(Object kind, SparkSession session, String name, String operation) {
         if (!"materialized_view".equals(kind)) return;
         // `commit_metadata` of the package pipelines: updates describe what they commit.
         if (session.conf().get(METADATA, "").indexOf("\"lakeward.update\"") >= 0) return;

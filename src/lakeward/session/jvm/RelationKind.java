@@ -5,6 +5,7 @@ import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
@@ -21,17 +22,11 @@ public class RelationKind {
     /** "temporary view", "view", or "" for anything else: a table, also a temporary one, a path or an unknown name. */
     public static String of(SparkSession session, String[] parts, String temporaryTables) {
         Seq name = PythonUtils.toSeq(Arrays.asList((Object[]) parts));
-        if (session.sessionState().catalog().isTempView(name)) return isBelow(temporaryTables, session.table(quoted(parts))) ? "" : "temporary view";
+        if (session.sessionState().catalog().isTempView(name)) return isBelow(temporaryTables, session.table(QuotingUtils.quoteNameParts(name))) ? "" : "temporary view";
         CatalogTable found = CatalogTable.find(session, name);
         if (found == null || !(found.catalog instanceof Catalog)) return "";
         boolean isView = InformationSchema.holds(found.catalog.name(), found.identifier.namespace()) || ((Catalog) found.catalog).viewExists(found.identifier);
         return isView ? "view" : "";
-    }
-
-    private static String quoted(String[] parts) {
-        StringBuilder out = new StringBuilder();
-        for (int i = 0; i < parts.length; i++) out.append(i == 0 ? "`" : ".`").append(parts[i].replace("`", "``")).append('`');
-        return out.toString();
     }
 
     /** A temporary table is a temporary view of files in a folder of that name (sql/constructs/temporary_tables.py). */

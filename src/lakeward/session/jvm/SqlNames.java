@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshFunction;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -84,7 +85,7 @@ public class SqlNames extends SessionRule {
             if (refusal != null) return refusal;
             ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "UNRESOLVABLE_TABLE_VALUED_FUNCTION");
-            error.putObject("parameters").put("name", "`" + name.mkString("`.`") + "`");
+            error.putObject("parameters").put("name", QuotingUtils.quoteNameParts(name));
             return PythonSqlBridge.error(error);
         }
 

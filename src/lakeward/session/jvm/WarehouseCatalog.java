@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.InMemoryCatalog;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.catalyst.util.StringUtils;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.StructType;
@@ -49,7 +50,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
         for (int k = 0; k < name.length(); k++) isGood &= name.charAt(k) > ' ' && "./:\u007f".indexOf(name.charAt(k)) < 0;
         if (isGood) return;
         ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
-        parameters.put("name", "`" + name.replace("`", "``") + "`");
+        parameters.put("name", QuotingUtils.quoteIdentifier(name));
         throw sneak(new org.apache.spark.sql.AnalysisException("INVALID_SCHEMA_OR_RELATION_NAME", ObjectDefinitions.scalaMap(parameters)));
     }
 
