@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
     from pyspark.sql.types import DataType, StructType
 
 JavaObject = Any
@@ -354,14 +353,6 @@ def analyzed_plan(frame: DataFrame) -> JavaObject:
 def optimized_plan(frame: DataFrame) -> JavaObject:
     """Return the plan after the optimizer."""
     return java_frame(frame).queryExecution().optimizedPlan()
-
-
-def has_stateful_processor(writer: DataStreamWriter) -> bool:
-    """Return whether the query of a stream calls transformWithState."""
-    frame: Any = writer._df
-    jvm: Any = jvm_view(frame.sparkSession)
-    found: bool = jvm.lakeward.StreamSessions.hasStatefulProcessor(analyzed_plan(frame))
-    return found
 
 
 def executed_plan(frame: DataFrame) -> JavaObject:

@@ -24,8 +24,8 @@ def test_an_attribute_of_several_packages_is_listed_with_each_of_its_layers() ->
     for patch in patching.list_patches():
         listed.setdefault((patch.owner_name, patch.attribute), set()).add(patch.layer)
     assert {name: listed[(_WRITER, name)] for name in ("start", "toTable", "trigger")} == {
-        "start": {"autoloader", "streaming", "serverless", "state store"},
-        "toTable": {"autoloader", "streaming", "serverless", "state store"},
+        "start": {"autoloader", "streaming", "serverless"},
+        "toTable": {"autoloader", "streaming", "serverless"},
         "trigger": {"streaming", "serverless"},
     }
     assert listed[(_READER, "table")] == {"streaming", "seeds", "pipelines"}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming import StatefulProcessor, StreamingQueryListener
 
 from lakeward.session import full_text
 
@@ -86,6 +86,27 @@ def test_state_is_kept_without_a_setting(streams: Streams, place: str, pandas: b
     assert sorted(spark.table(table).collect()) == [("a", 1), ("a", 6), ("b", 4)]
     assert spark.conf.get(STORE, None) == before
     spark.sql(f"DROP TABLE {table}")
+
+
+def test_other_streams_do_not_see_the_setting(streams: Streams) -> None:
+    """The listener runs while `start` does, when another thread may start a stream of the same session."""
+    seen = []
+
+    class Listener(StreamingQueryListener):
+        def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+            seen.append(streams.spark.conf.get(STORE, None))
+
+        def onQueryProgress(self, event: Any) -> None: ...  # noqa: N802
+
+        def onQueryTerminated(self, event: Any) -> None: ...  # noqa: N802
+
+    before, listener = streams.spark.conf.get(STORE, None), Listener()
+    streams.spark.streams.addListener(listener)
+    try:
+        streams.run(totals(streams.stream()), "append", NOW)
+    finally:
+        streams.spark.streams.removeListener(listener)
+    assert seen == [before]
 
 
 def test_a_setting_of_the_users_own_wins(streams: Streams) -> None:

@@ -11,7 +11,6 @@ from lakeward.patching import Order, PatchSpec
 from lakeward.session import in_catalog
 from lakeward.spark_internals import (
     frame_from_java,
-    has_stateful_processor,
     java_session,
     jvm_view,
     session_state,
@@ -42,27 +41,6 @@ def report_started(before: Any) -> Any:
         query = before(self, *arguments, **named)
         add_started_query(query, partial(before, self, *arguments, **named))
         return query
-
-    return start
-
-
-def keep_state_in_rocksdb(before: Any) -> Any:
-    """Return `start` or `toTable`, which keep the state of transformWithState in RocksDB, as it must be.
-
-    Spark's default store is another. The session's setting holds while the query starts: it is copied then,
-    and a checkpoint records it. A setting of the user's own wins.
-    """
-
-    @wraps(before)
-    def start(self: Any, *arguments: Any, **named: Any) -> Any:
-        conf = self._spark.conf
-        if conf.get(_STATE_STORE, None) is not None or not has_stateful_processor(self):
-            return before(self, *arguments, **named)
-        conf.set(_STATE_STORE, _ROCKSDB)
-        try:
-            return before(self, *arguments, **named)
-        finally:
-            conf.unset(_STATE_STORE)
 
     return start
 
@@ -152,9 +130,6 @@ def _view(spark: SparkSession, name: str) -> Any:
 _READER = "pyspark.sql.streaming.readwriter:DataStreamReader"
 _WRITER = "pyspark.sql.streaming.readwriter:DataStreamWriter"
 _QUERY = "pyspark.sql.streaming.query:StreamingQuery"
-_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_STATE = "transformWithState needs no setting of the state store"
 _RESTARTED = "the live view replaces a restarted query with a new one"
 _LIVE = "the live view shows running queries"
 # Around the other layers: a restart calls them again.
@@ -169,8 +144,6 @@ PATCHES = (
         warn_on_once,
         Order.NOTICE,
     ),
-    PatchSpec(_WRITER, "start", "state store", _STATE, keep_state_in_rocksdb),
-    PatchSpec(_WRITER, "toTable", "state store", _STATE, keep_state_in_rocksdb),
     PatchSpec(_WRITER, "start", "streaming", _LIVE, report_started, Order.FALLBACK),
     PatchSpec(_WRITER, "toTable", "streaming", _LIVE, report_started, Order.FALLBACK),
     PatchSpec(_QUERY, "awaitTermination", "streaming", _RESTARTED, await_restarted),

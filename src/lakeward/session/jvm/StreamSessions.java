@@ -1,6 +1,5 @@
 package lakeward;
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
@@ -8,17 +7,27 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Functions of foreachBatch have the current catalog and schema of the session that starts the stream. Spark
- * clones the session for a stream, and copies the current schema where the catalog is spark_catalog alone.
+ * What the session of a stream has, which Spark clones from the session that starts it:
+ *
+ * - The current catalog and schema, for functions of foreachBatch: Spark copies the schema where the catalog is
+ *   spark_catalog alone.
+ * - RocksDB as state store of transformWithState, which needs it; Spark's default is another. A setting of the
+ *   user's own wins.
  */
 public class StreamSessions extends StreamingQueryListener {
+
+    private static final String STATE_STORE = "spark.sql.streaming.stateStore.providerClass";
+    private static final String ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
 
     /** Spark calls it before start() returns, and before the first batch. */
     public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) {
         SparkSession any = (SparkSession) SparkSession.getActiveSession().getOrElse(null);
         if (any == null) return;
         StreamExecution started = (StreamExecution) any.sharedState().activeStreamingQueries().get(event.id());
-        if (started != null) copyCurrentSchema((SparkSession) started.sparkSession(), started.sparkSessionForStream());
+        if (started == null) return;
+        SparkSession clone = started.sparkSessionForStream();
+        copyCurrentSchema((SparkSession) started.sparkSession(), clone);
+        if (!clone.sessionState().conf().contains(STATE_STORE) && started.analyzedPlan().exists(new Processor())) clone.conf().set(STATE_STORE, ROCKSDB);
     }
 
     public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
@@ -34,11 +43,7 @@ public class StreamSessions extends StreamingQueryListener {
         return clone;
     }
 
-    /** True for a plan with transformWithState, of any form. */
-    public static boolean hasStatefulProcessor(LogicalPlan plan) {
-        return plan.exists(new Processor());
-    }
-
+    /** True for transformWithState, in any form. */
     public static class Processor extends AbstractFunction1 {
         public Object apply(Object node) {
             return Boolean.valueOf(node.getClass().getSimpleName().startsWith("TransformWithState"));
