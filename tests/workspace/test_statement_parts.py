@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from lakeward.session import Settings
+from lakeward.workspace.process_channel import ProcessChannel
 from lakeward.workspace.warehouse import engine
 from lakeward.workspace.warehouse.execution import StatementOrder
 from lakeward.workspace.warehouse.result_links import LINK_SECONDS, ResultLinks
-from lakeward.workspace.warehouse.statement_channel import StatementChannel
 from lakeward.workspace.warehouse.statement_results import Limits, parts
 from tests.workspace.server import until
 
@@ -68,7 +68,7 @@ def test_chunks_hold_whole_batches_up_to_their_size() -> None:
 
 def test_a_process_that_reads_nothing_blocks_no_sender(tmp_path: Path) -> None:
     ended: list[int] = []
-    channel = StatementChannel(
+    channel = ProcessChannel(
         [sys.executable, "-c", "import time; time.sleep(600)"],
         environ={},
         log=tmp_path / "log",
@@ -115,7 +115,7 @@ class Process:
 def test_a_stopped_warehouse_aborts_its_statements_and_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "StatementChannel", Process)
+    monkeypatch.setattr(engine, "ProcessChannel", Process)
     monkeypatch.setattr(Process, "started", [])
     warehouse = engine.Warehouse(Settings(tmp_path, home=tmp_path), tmp_path)
     ends: list[Any] = []

@@ -1,7 +1,7 @@
 """The process of an execution context: `python -m lakeward.workspace.command_contexts.command_process`.
 
 Standard input: a JSON line with settings, then one with `id`, `language` and `command` for each command.
-The pipe whose number is the argument takes one JSON line with `id` and `results` for each.
+Standard output: one JSON line with `id` and `results` for each; what commands print goes to standard error.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from lakeward.workspace.command_contexts.interpreter import Interpreter
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Run commands until the input ends."""
-    lines, answers = _open_streams(int(arguments[0]))
+    lines, answers = _open_streams()
     order = json.loads(lines.readline())
 
     from lakeward.databricks_shims import use_surroundings
@@ -65,10 +64,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _open_streams(pipe: int) -> tuple[TextIO, TextIO]:
-    """Return the input, which commands then find empty, and the pipe of the answers."""
-    os.set_inheritable(pipe, False)
-    answers = os.fdopen(pipe, "w", encoding="utf-8", buffering=1)
+def _open_streams() -> tuple[TextIO, TextIO]:
+    """Return the input, which commands then find empty, and the output, which they do not write to."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
     # One stream for all lines: another would lose what the first has read ahead.
     lines = os.fdopen(os.dup(0), encoding="utf-8")
     empty = os.open(os.devnull, os.O_RDONLY)
@@ -91,4 +90,4 @@ def _run_command(interpreter: Interpreter, command: Mapping[str, str]) -> dict[s
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

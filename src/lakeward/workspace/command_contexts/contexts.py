@@ -5,23 +5,17 @@ server ── {"id", "language", "command"} ──> process ── {"id", "resul
 
 from __future__ import annotations
 
-import json
-import os
-import queue
 import secrets
-import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import open_to_append
 from lakeward.session import Settings
+from lakeward.workspace.process_channel import Message, ProcessChannel
 from lakeward.workspace.state.settings_json import settings_to_json
 
 MAX_CONTEXTS = 20
@@ -49,10 +43,9 @@ class Context:
     cluster_id: str
     language: str
     user: str
-    process: subprocess.Popen[str]
+    channel: ProcessChannel
     status: str = "Pending"
     commands: dict[str, Command] = field(default_factory=dict)
-    waiting: queue.SimpleQueue[str | None] = field(default_factory=queue.SimpleQueue)
 
 
 class Contexts:
@@ -71,17 +64,18 @@ class Contexts:
             if len(self._contexts) >= MAX_CONTEXTS:
                 return None
             context_id = str(secrets.randbelow(2**53))
-            process, answers = self._started()
-            context = Context(context_id, str(cluster["cluster_id"]), language, user, process)
+            channel = self._open(
+                lambda answer: self._receive(context, answer), lambda code: self._exited(context, code)
+            )
+            context = Context(context_id, str(cluster["cluster_id"]), language, user, channel)
             self._contexts[context_id] = context
         order = {
             "settings": settings_to_json(self._settings),
             "cluster": {name: cluster.get(name) for name in _CONF},
             "packages": list(packages),
         }
-        context.waiting.put(json.dumps(order))
-        threading.Thread(target=_feed, args=(context,), daemon=True).start()
-        threading.Thread(target=self._listen, args=(context, answers), daemon=True).start()
+        channel.start()
+        channel.send(order)
         return context
 
     def get(self, context_id: str) -> Context | None:
@@ -102,7 +96,7 @@ class Contexts:
             if not any(each.status in ("Running", "Cancelling") for each in context.commands.values()):
                 command.status = "Running"
         order = {"id": command.command_id, "language": language, "command": text}
-        context.waiting.put(json.dumps(order))
+        context.channel.send(order)
         return command
 
     def cancel(self, context: Context, command: Command) -> None:
@@ -117,8 +111,7 @@ class Contexts:
         """End a context and its process."""
         with self._lock:
             self._contexts.pop(context.context_id, None)
-        context.waiting.put(None)
-        _kill(context.process)
+        context.channel.kill()
 
     def end_of_cluster(self, cluster_id: str) -> None:
         """End all contexts of a cluster."""
@@ -134,40 +127,24 @@ class Contexts:
         for each in found:
             self.destroy(each)
 
-    def _started(self) -> tuple[subprocess.Popen[str], int]:
+    def _open(self, on_message: Callable[[Message], None], on_exit: Callable[[int], None]) -> ProcessChannel:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        log = open_to_append(self._folder / "commands.log", mode=0o600)
-        reading, writing = os.pipe()
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "lakeward.workspace.command_contexts.command_process", str(writing)],
-                cwd=self._folder,
-                env={**os.environ, "LAKEWARD_HOME": str(self._settings.home)},
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                text=True,
-                pass_fds=(writing,),
-                start_new_session=True,
-            )
-        except OSError:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
-            os.close(log)
-        return process, reading
+        return ProcessChannel(
+            [sys.executable, "-m", "lakeward.workspace.command_contexts.command_process"],
+            environ={"LAKEWARD_HOME": str(self._settings.home)},
+            log=self._folder / "commands.log",
+            on_message=on_message,
+            on_exit=on_exit,
+        )
 
-    def _listen(self, context: Context, answers: int) -> None:
-        with os.fdopen(answers, encoding="utf-8") as lines:
-            for line in lines:
-                answer = json.loads(line)
-                with self._lock:
-                    if "ready" in answer:
-                        context.status = "Running"
-                    else:
-                        _finish(context, answer)
-        code = context.process.wait()
+    def _receive(self, context: Context, answer: Message) -> None:
+        with self._lock:
+            if "ready" in answer:
+                context.status = "Running"
+            else:
+                _finish(context, answer)
+
+    def _exited(self, context: Context, code: int) -> None:
         with self._lock:
             context.status = "Error"
             for command in context.commands.values():
@@ -175,7 +152,6 @@ class Contexts:
                     command.status = "Cancelled"
                 elif command.status not in _ENDED:
                     _fail(command, f"The process of the execution context ended with {code}.")
-        context.waiting.put(None)
 
 
 _CONF = ("spark_conf", "spark_env_vars")
@@ -188,20 +164,10 @@ def _interrupt(context: Context, command: Command) -> None:
     """
     end = time.monotonic() + _GRACE
     while command.status == "Cancelling" and time.monotonic() < end:
-        with suppress(ProcessLookupError):
-            context.process.send_signal(signal.SIGINT)
+        context.channel.interrupt()
         time.sleep(0.3)
     if command.status == "Cancelling":
-        _kill(context.process)
-
-
-def _feed(context: Context) -> None:
-    """Write orders to the process; a thread of its own, since a pipe may be full."""
-    assert context.process.stdin is not None
-    with suppress(BrokenPipeError, OSError), context.process.stdin as stream:
-        while (line := context.waiting.get()) is not None:
-            stream.write(line + "\n")
-            stream.flush()
+        context.channel.kill()
 
 
 def _finish(context: Context, answer: Mapping[str, Any]) -> None:
@@ -217,8 +183,3 @@ def _finish(context: Context, answer: Mapping[str, Any]) -> None:
 def _fail(command: Command, reason: str) -> None:
     command.status = "Error"
     command.results = {"resultType": "error", "summary": reason, "cause": reason}
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)

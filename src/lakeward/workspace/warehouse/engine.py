@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lakeward.session import Settings
+from lakeward.workspace.process_channel import Message, ProcessChannel
 from lakeward.workspace.state.settings_json import settings_to_json
 from lakeward.workspace.warehouse.execution import (
     Execution,
@@ -30,7 +31,6 @@ from lakeward.workspace.warehouse.execution import (
     StatementOrder,
 )
 from lakeward.workspace.warehouse.result_folder import ResultFolder
-from lakeward.workspace.warehouse.statement_channel import Message, StatementChannel
 
 CONCURRENT_STATEMENTS = 10
 """Statements that run at the same time; further ones are queued, as on one cluster of a warehouse."""
@@ -47,7 +47,7 @@ _CANCEL_SECONDS = 10.0
 class _Process:
     """A statement process that has not exited: what it runs by key, and what of that was canceled."""
 
-    channel: StatementChannel
+    channel: ProcessChannel
     running: dict[str, Execution] = field(default_factory=dict)
     canceled: set[str] = field(default_factory=set)
 
@@ -228,7 +228,7 @@ class Warehouse:
         self.results.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         settings = json.dumps(settings_to_json(self._settings))
         module = "lakeward.workspace.warehouse.statement_process"
-        channel = StatementChannel(
+        channel = ProcessChannel(
             [sys.executable, "-m", module, settings, str(self.results.path)],
             environ={"LAKEWARD_HOME": str(self._settings.home)},
             log=self._folder / "warehouse.log",

@@ -1,4 +1,4 @@
-"""One statement process as the server sees it: a subprocess that exchanges JSON lines."""
+"""A process as the server sees it: a subprocess that exchanges JSON lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Message = dict[str, Any]
 _STOP_SECONDS = 2.0
 
 
-class StatementChannel:
+class ProcessChannel:
     """A subprocess with one writer thread and one reader thread.
 
     `send` never blocks: a process that does not read its input delays only itself. `on_message` and
@@ -55,7 +55,7 @@ class StatementChannel:
     def start(self) -> None:
         """Start the reader and the writer."""
         for target in (self._read, self._write):
-            threading.Thread(target=target, name=f"warehouse {target.__name__}", daemon=True).start()
+            threading.Thread(target=target, name=f"channel {target.__name__}", daemon=True).start()
 
     @property
     def is_alive(self) -> bool:
@@ -65,6 +65,16 @@ class StatementChannel:
     def send(self, message: Mapping[str, Any]) -> None:
         """Queue a message for the process and return at once."""
         self._outbox.put(json.dumps(message).encode() + b"\n")
+
+    def interrupt(self) -> None:
+        """Send SIGINT to the process, not to those that it started."""
+        with suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """Kill the process and all that it started."""
+        self._outbox.put(None)
+        self._signal(signal.SIGKILL)
 
     def stop(self) -> None:
         """End the process and all that it started; what does not end within seconds is killed."""
