@@ -15,6 +15,7 @@ import pytest
 
 from lakeward.bundle import Bundle
 from lakeward.bundle.sync import synced_files
+from lakeward.dbutils import Redactor
 from lakeward.workspace.runs.run_log import Log, read_log
 from lakeward.workspace.server import remove_expired
 from lakeward.workspace.state.store import Store
@@ -248,15 +249,24 @@ def test_what_ended_long_ago_is_forgotten_with_its_logs(tmp_path: Path) -> None:
 def test_a_secret_in_a_line_of_any_length_is_redacted(tmp_path: Path, parts: tuple[int, ...]) -> None:
     secret = "s3cret"
     text = "".join("x" * 4093 + secret for _ in range(60))
-    log = Log(tmp_path, lambda text: text.replace(secret, "[REDACTED]"), longest=lambda: 2 * len(secret))
+    log = Log(tmp_path, lambda: Redactor([secret]))
     for begin, end in itertools.pairwise((0, *parts, len(text))):
         log.take(text[begin:end])
     log.finish()
     assert read_log(tmp_path, "")[0] == text.replace(secret, "[REDACTED]")
 
 
+def test_a_secret_of_several_lines_is_redacted_in_each_part(tmp_path: Path) -> None:
+    log = Log(tmp_path, lambda: Redactor(["first line\nsecond line"]))
+    for part in ("a first l", "ine\nsec", "ond line\nb"):
+        log.take(part)
+    log.finish()
+    assert read_log(tmp_path, "")[0] == "a [REDACTED]\nb"
+    assert log.last == ["a [REDACTED]", "b"]
+
+
 def test_a_log_is_cut_where_it_has_no_end_and_takes_any_bytes(tmp_path: Path) -> None:
-    log = Log(tmp_path, lambda text: text.replace("s3cret", "[REDACTED]"), most=1000)
+    log = Log(tmp_path, lambda: Redactor(["s3cret"]), most=1000)
     log.take("before\n")
     log.take("bin \ufffd\x00 s3c", "a")
     log.take("unended", "b")

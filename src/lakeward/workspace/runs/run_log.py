@@ -3,77 +3,53 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
 from lakeward.atomic_files import open_to_append
+from lakeward.dbutils import Redactor, StreamRedactor
 
 MOST_BYTES = 20 * 2**20
 _LAST_LINES = 20
-_LINE = 2**16
+_TAIL = 16 * 1024  # characters
 
 
 class Log:
-    """Writes the output of a run's tasks to files.
+    """Writes the output of a run's tasks to files, up to `most` bytes each.
 
-    A pipe delivers a line in parts, and a secret may begin in one part and end in the next. An incomplete
-    line is therefore kept until its end arrives or it exceeds 64 KB; of a longer line, the last characters
-    are kept, as many as `longest` (the longest form of a secret in the output) returns.
+    `redactor` gives the secrets to redact, also those that are split over parts of the output.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        redacted: Callable[[str], str],
-        *,
-        longest: Callable[[], int] = lambda: 0,
-        most: int = MOST_BYTES,
-    ) -> None:
-        self._folder, self._redacted, self._most = folder, redacted, most
-        self._longest = longest
-        self._rest: dict[str, str] = {}
-        self._written: dict[str, int] = {}
-        self.last: list[str] = []
+    def __init__(self, folder: Path, redactor: Callable[[], Redactor], *, most: int = MOST_BYTES) -> None:
+        self._folder, self._most = folder, most
+        self._redacted = defaultdict[str, StreamRedactor](lambda: StreamRedactor(redactor))
+        self._written = defaultdict[str, int](int)
+        self._tail = ""
+
+    @property
+    def last(self) -> list[str]:
+        """Return the last lines of all tasks."""
+        return self._tail.splitlines()[-_LAST_LINES:]
 
     def take(self, text: str, task: str = "") -> None:
         """Add the next part of a task's output; without a task it is the run's own."""
-        *lines, rest = (self._rest.pop(task, "") + text).split("\n")
-        for line in lines:
-            self._line(task, f"{line}\n")
-        if len(rest) > _LINE + 2 * self._longest():
-            cut = self._cut(rest)
-            self._line(task, rest[:cut])
-            rest = rest[cut:]
-        if rest:
-            self._rest[task] = rest
-
-    def _cut(self, text: str) -> int:
-        """Return where a long line can be cut without cutting a secret, 0 if nowhere."""
-        longest = self._longest()
-        if not longest:
-            return len(text)
-        whole = self._redacted(text)
-        for cut in range(len(text) - longest, 0, -longest):
-            if self._redacted(text[:cut]) + self._redacted(text[cut:]) == whole:
-                return cut
-        return 0
+        self._write(task, self._redacted[task].feed(text))
 
     def finish(self) -> None:
-        """Write incomplete lines: no output arrives at the moment."""
-        for task in list(self._rest):
-            self._line(task, self._rest.pop(task))
+        """Write what may be the beginning of a secret: no output arrives at the moment."""
+        for task, redacted in self._redacted.items():
+            self._write(task, redacted.finish())
 
-    def _line(self, task: str, line: str) -> None:
-        if not line:
-            return
-        text = self._redacted(line)
-        self.last = [*self.last[1 - _LAST_LINES :], text.rstrip("\n")]
-        written = self._written.get(task, 0)
-        if written > self._most:
+    def _write(self, task: str, text: str) -> None:
+        self._tail = (self._tail + text)[-_TAIL:]
+        written = self._written[task]
+        if not text or written > self._most:
             return
         data = text.encode(errors="replace")
         if written + len(data) > self._most:
-            data = f"\n… cut here: the output has more than {self._most // 2**20} MB.\n".encode()
+            note = f"\n… cut here: the output has more than {self._most // 2**20} MB.\n"
+            data = data[: data.rfind(b"\n", 0, self._most - written) + 1] + note.encode()
             written = self._most + 1
         try:
             with os.fdopen(open_to_append(log_file(self._folder, task)), "ab") as file:

@@ -23,12 +23,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from lakeward.dbutils import redact
+from lakeward.dbutils import redact, redactor
 from lakeward.process_tree import RUN_MARK, kill_left, kill_tree, signal_name
 from lakeward.workspace.runs.run_log import Log
 
 _GRACE = 5.0  # seconds between the request to stop and the end
-_LONGEST_FORM = 12  # characters for one of a secret: a surrogate pair in JSON, four bytes URL-encoded
 
 
 @dataclass(frozen=True)
@@ -88,11 +87,7 @@ class RunProcess:
 
     def _execute(self, secrets: set[str]) -> ProcessResult:
         secrets |= self.known()
-        log = Log(
-            self.folder,
-            lambda text: redact(text, secrets),
-            longest=lambda: _LONGEST_FORM * max(map(len, secrets), default=0),
-        )
+        log = Log(self.folder, lambda: redactor(secrets))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         order = self.folder / "order.json"
         order.touch(mode=0o600)
