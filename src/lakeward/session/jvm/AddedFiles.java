@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.net.URI;
 import org.apache.hadoop.conf.Configuration;
@@ -41,8 +40,6 @@ public class AddedFiles extends SessionRule {
         } catch (IOException e) {
             return; // Spark reports it
         }
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "PATH_NOT_FOUND");
-        error.putObject("parameters").put("path", path);
-        throw PythonSqlBridge.error(error);
+        throw PythonSqlBridge.error("PATH_NOT_FOUND", new String[] {"path", path});
     }
 }

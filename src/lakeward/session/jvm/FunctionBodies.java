@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -171,12 +170,7 @@ public class FunctionBodies extends SessionRule {
             boolean isSelf = shown(self).equalsIgnoreCase(shown(called));
             boolean isKnown = path.contains(shown(called));
             path.add(shown(called));
-            if (isSelf) {
-                ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-                error.put("condition", "CYCLIC_FUNCTION_REFERENCE");
-                error.putObject("parameters").put("path", String.join(" -> ", path));
-                throw PythonSqlBridge.error(error);
-            }
+            if (isSelf) throw PythonSqlBridge.error("CYCLIC_FUNCTION_REFERENCE", new String[] {"path", String.join(" -> ", path)});
             ExternalCatalog functions = session.sharedState().externalCatalog();
             String database = called.size() == 3 ? IdentifierCodec.database((String) called.get(0), (String) called.get(1)) : "";
             String name = (String) called.get(called.size() - 1);

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
@@ -109,12 +108,8 @@ public class InputFileName extends SessionRule {
 
         /** The rows of a batch have no hidden column, and no file of their own. */
         private static RuntimeException inBatch() {
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-            error.put("condition", "INPUT_FILE_NAME_IN_FOREACH_BATCH");
-            error.put("sqlState", "0A000");
-            error.put("message", "input_file_name() was called in foreachBatch on rows of Auto Loader, whose files are not known there. "
-                + "Select _metadata.file_path of the stream, before foreachBatch.");
-            return PythonSqlBridge.error(error);
+            return PythonSqlBridge.error("INPUT_FILE_NAME_IN_FOREACH_BATCH", "0A000", "input_file_name() was called in foreachBatch on rows of "
+                + "Auto Loader, whose files are not known there. Select _metadata.file_path of the stream, before foreachBatch.");
         }
 
         public Object applyOrElse(Object o, Function1 otherwise) {

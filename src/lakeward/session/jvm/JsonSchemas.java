@@ -42,10 +42,8 @@ public class JsonSchemas {
         public Object apply(Object arguments) {
             Seq all = (Seq) arguments;
             if (all.length() < 1 || all.length() > 2) {
-                com.fasterxml.jackson.databind.node.ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION");
-                error.putObject("parameters").put("functionName", "`" + NAME + "`").put("expectedNum", "[1, 2]")
-                    .put("actualNum", String.valueOf(all.length())).put("docroot", "https://spark.apache.org/docs/latest");
-                throw PythonSqlBridge.error(error);
+                throw PythonSqlBridge.error("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", new String[] {"functionName", "`" + NAME + "`",
+                    "expectedNum", "[1, 2]", "actualNum", String.valueOf(all.length()), "docroot", "https://spark.apache.org/docs/latest"});
             }
             Expression text = (Expression) all.apply(0);
             if (!(text.dataType() instanceof StringType)) text = new Cast(text, DataTypes.StringType, ObjectDefinitions.none(), EvalMode.ANSI());

@@ -328,9 +328,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         if (parts.length == 2) parts = new String[] {parts[1]};
         if (parts.length == 1 && parts[0].equalsIgnoreCase(from.namespace()[0])) return from.namespace();
         if (parts.length == 0) return from.namespace();
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "CANNOT_RENAME_ACROSS_SCHEMA");
-        error.putObject("parameters").put("type", type);
-        throw PythonSqlBridge.error(error);
+        throw PythonSqlBridge.error("CANNOT_RENAME_ACROSS_SCHEMA", new String[] {"type", type});
     }
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
@@ -384,9 +382,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
      * Source: https://docs.databricks.com/aws/en/error-messages/error-classes (REQUIRES_SINGLE_PART_NAMESPACE)
      */
     static RuntimeException severalParts(String catalog, String[] namespace) {
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "REQUIRES_SINGLE_PART_NAMESPACE");
-        error.putObject("parameters").put("sessionCatalog", catalog).put("identifier", QuotingUtils.quoteNameParts(PythonUtils.toSeq(Arrays.asList((Object[]) namespace))));
-        return PythonSqlBridge.error(error);
+        String quoted = QuotingUtils.quoteNameParts(PythonUtils.toSeq(Arrays.asList((Object[]) namespace)));
+        return PythonSqlBridge.error("REQUIRES_SINGLE_PART_NAMESPACE", new String[] {"sessionCatalog", catalog, "identifier", quoted});
     }
 
     public void alterNamespace(String[] namespace, NamespaceChange[] changes) throws NoSuchNamespaceException {

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -44,9 +43,7 @@ public class NonDeltaColumns {
     }
 
     private static RuntimeException unsupported(String shown, String operation) {
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "UNSUPPORTED_FEATURE.TABLE_OPERATION");
-        error.putObject("parameters").put("tableName", shown).put("operation", operation);
-        return PythonSqlBridge.error(error);
+        return PythonSqlBridge.error("UNSUPPORTED_FEATURE.TABLE_OPERATION", new String[] {"tableName", shown, "operation", operation});
     }
 
     /** The operation that Spark names; null for a change that the files allow. */

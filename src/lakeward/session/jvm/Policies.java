@@ -84,10 +84,6 @@ public class Policies {
     }
 
     static RuntimeException refused(String condition, String message) {
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", condition);
-        error.put("sqlState", "0A000");
-        error.put("message", message);
-        return PythonSqlBridge.error(error);
+        return PythonSqlBridge.error(condition, "0A000", message);
     }
 }

@@ -150,6 +150,14 @@ public class PythonSqlBridge {
         return error(WarehouseLayout.JSON.createObjectNode().put("condition", condition).put("sqlState", sqlState).put("message", message));
     }
 
+    /** An error with a condition of Spark's; `parameters` are name, value, name, value … */
+    static RuntimeException error(String condition, String[] parameters) {
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", condition);
+        ObjectNode named = error.putObject("parameters");
+        for (int i = 0; i < parameters.length; i += 2) named.put(parameters[i], parameters[i + 1]);
+        return error(error);
+    }
+
     static RuntimeException error(JsonNode error) {
         String condition = error.get("condition").asText();
         if (condition.equals("PARSE_SYNTAX_ERROR") && error.hasNonNull("parameters")) {

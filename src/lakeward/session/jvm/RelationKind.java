@@ -50,9 +50,8 @@ public class RelationKind {
         Class given = DataSource.lookupDataSource(format, session.sessionState().conf());
         if (own.equals(given)) return;
         String name = found.catalog.name() + "." + String.join(".", found.identifier.namespace()) + "." + found.identifier.name();
-        com.fasterxml.jackson.databind.node.ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", CONDITION);
-        error.putObject("parameters").put("tableName", name).put("existingProvider", own.getSimpleName()).put("specifiedProvider", given.getSimpleName());
-        throw PythonSqlBridge.error(error);
+        throw PythonSqlBridge.error(CONDITION, new String[] {"tableName", name, "existingProvider", own.getSimpleName(),
+            "specifiedProvider", given.getSimpleName()});
     }
 
     /** Null for an absent table, and for one without a format. */

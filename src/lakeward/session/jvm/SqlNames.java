@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
@@ -83,10 +82,7 @@ public class SqlNames extends SessionRule {
         private static RuntimeException unresolvable(Seq name) {
             RuntimeException refusal = SqlRefusals.ofRelation(name);
             if (refusal != null) return refusal;
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-            error.put("condition", "UNRESOLVABLE_TABLE_VALUED_FUNCTION");
-            error.putObject("parameters").put("name", QuotingUtils.quoteNameParts(name));
-            return PythonSqlBridge.error(error);
+            return PythonSqlBridge.error("UNRESOLVABLE_TABLE_VALUED_FUNCTION", new String[] {"name", QuotingUtils.quoteNameParts(name)});
         }
 
         private boolean isKnown(UnresolvedTableValuedFunction f) {

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Arrays;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
@@ -86,16 +85,10 @@ public class SqlRules extends SessionRule {
         }
 
         private static RuntimeException wrongType(Expression column, Literal path) {
-            ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
-            parameters.put("sqlExpr", "\"" + column.sql() + ":" + path.value().toString().substring(2) + "\"");
-            parameters.put("paramIndex", "first");
-            parameters.put("requiredType", "(\"STRING\" or \"VARIANT\")");
-            parameters.put("inputSql", "\"" + column.sql() + "\"");
-            parameters.put("inputType", "\"" + column.dataType().sql() + "\"");
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-            error.put("condition", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE");
-            error.set("parameters", parameters);
-            return PythonSqlBridge.error(error);
+            String shown = "\"" + column.sql() + ":" + path.value().toString().substring(2) + "\"";
+            return PythonSqlBridge.error("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", new String[] {"sqlExpr", shown, "paramIndex", "first",
+                "requiredType", "(\"STRING\" or \"VARIANT\")", "inputSql", "\"" + column.sql() + "\"",
+                "inputType", "\"" + column.dataType().sql() + "\""});
         }
     }
 }

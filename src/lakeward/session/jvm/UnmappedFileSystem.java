@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.net.URI;
 import org.apache.hadoop.conf.Configuration;
@@ -14,18 +13,13 @@ public class UnmappedFileSystem extends RawLocalFileSystem {
     }
 
     static RuntimeException error(String path, String root) {
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", "STORAGE_NOT_MAPPED");
-        error.put("sqlState", "58030");
-        error.put("message", path + " cannot be used: this session has neither a local folder nor a connector for it. "
-            + "Map a folder with `--mount " + root + "=FOLDER`, or under [tool.lakeward.mounts] in pyproject.toml; "
+        return PythonSqlBridge.error("STORAGE_NOT_MAPPED", "58030", path + " cannot be used: this session has neither a local folder nor a "
+            + "connector for it. Map a folder with `--mount " + root + "=FOLDER`, or under [tool.lakeward.mounts] in pyproject.toml; "
             + "or name the connector's package in spark.jars.packages.");
-        return PythonSqlBridge.error(error);
     }
 
     /** A write into a volume that does not exist; the texts are those of volume_folders.py. */
     static RuntimeException noVolume(String[] names) {
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
         String path = "/Volumes";
         String name = "";
         String plain = "";
@@ -35,14 +29,11 @@ public class UnmappedFileSystem extends RawLocalFileSystem {
             plain += (i == 0 ? "" : ".") + names[i];
         }
         boolean whole = names.length >= 3;
-        error.put("condition", "UC_VOLUME_NOT_FOUND");
-        error.put("sqlState", "42704");
-        error.put("message", (whole
+        return PythonSqlBridge.error("UC_VOLUME_NOT_FOUND", "42704", (whole
             ? "Volume " + name + " does not exist. Please use 'SHOW VOLUMES' to list available volumes."
             : "No volume is below " + path + ": files are written into volumes that exist.")
             + " `CREATE VOLUME " + (whole ? plain : "catalog.schema.name") + "` creates " + (whole ? "it" : "one")
             + "; `--mount " + path + (whole ? "" : "/…") + "=FOLDER`, or [tool.lakeward.mounts] in pyproject.toml, gives it"
             + " the files of a local folder.");
-        return PythonSqlBridge.error(error);
     }
 }

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
@@ -80,11 +81,8 @@ public class ViewTargets extends SessionRule {
             LogicalPlan named = target;
             // The alias of the statement is around that of the view.
             while (((SubqueryAlias) named).child() instanceof SubqueryAlias) named = ((SubqueryAlias) named).child();
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "UNSUPPORTED_FEATURE.TABLE_OPERATION");
-            ObjectNode parameters = error.putObject("parameters");
-            parameters.put("tableName", "`" + ((SubqueryAlias) named).identifier().name() + "`");
-            parameters.put("operation", operation);
-            throw PythonSqlBridge.error(error);
+            String name = QuotingUtils.quoteIdentifier(((SubqueryAlias) named).identifier().name());
+            throw PythonSqlBridge.error("UNSUPPORTED_FEATURE.TABLE_OPERATION", new String[] {"tableName", name, "operation", operation});
         }
     }
 }
