@@ -51,6 +51,16 @@ def _next_step(error: BaseException, condition: str, file: str) -> str:
     return f"\nThe file declares datasets of a pipeline. Run it as one: lakeward pipeline {path}"
 
 
+# An attribute of the error, whose class is what users catch.
+_STATEMENT = "_lakeward_statement"
+
+
+def record_statement(error: BaseException, line: int, text: str) -> None:
+    """Record the statement of a SQL cell that raised `error`, unless an inner cell has recorded its own."""
+    if not hasattr(error, _STATEMENT):
+        setattr(error, _STATEMENT, (line, text))
+
+
 def explain_error(
     error: BaseException, cell: int, *, file: str, line: int, files: Collection[str]
 ) -> CellError:
@@ -74,7 +84,7 @@ def explain_error(
     if frames:
         place = f"{frames[-1].filename}:{frames[-1].lineno}"
     else:
-        statement: tuple[int, str] | None = error.__dict__.get("statement")
+        statement: tuple[int, str] | None = getattr(error, _STATEMENT, None)
         position = sql_position(str(error)) or statement or (line,)
         place = f"{file}:{position[0]}"
         if statement is not None:

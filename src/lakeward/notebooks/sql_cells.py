@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import Environment
 from lakeward.errors import NotebookError
+from lakeward.notebooks.cell_errors import record_statement
 from lakeward.quoting import quote_string, use_statement
 from lakeward.sql import TokenCursor, Unmatched, fill_parameters, spans, tokenize, unbound_parameters
 
@@ -107,7 +108,7 @@ def located_errors(statement: str, source: str, line: int) -> Iterator[None]:
             number = statement.count("\n", 0, first.start) + 1
             # Of the source: the statement has the values of widgets.
             text = "".join(source.splitlines()[number - line : number - line + 1]).strip()
-            error.__dict__.setdefault("statement", (number, text))
+            record_statement(error, number, text)
         raise
 
 
