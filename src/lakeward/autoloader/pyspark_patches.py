@@ -51,55 +51,42 @@ def _reader_state(reader: Any) -> _ReaderState:
     return state
 
 
-def _record_format(before: Any) -> Any:
-
-    @wraps(before)
-    def noting(self: Any, source: str) -> Any:
-        _reader_state(self).format = str(source).lower()
-        return before(self, source)
-
-    return noting
+def _record_format(state: _ReaderState, source: str) -> None:
+    state.format = str(source).lower()
 
 
-def _record_schema(before: Any) -> Any:
-
-    @wraps(before)
-    def schema(self: Any, schema: Any) -> Any:
-        _reader_state(self).schema = schema
-        return before(self, schema)
-
-    return schema
+def _record_schema(state: _ReaderState, schema: Any) -> None:
+    state.schema = schema
 
 
-def _record_option(before: Any) -> Any:
-
-    @wraps(before)
-    def option(self: Any, key: str, value: Any) -> Any:
-        _record(self, {key: value})
-        return before(self, key, value)
-
-    return option
+def _record_option(state: _ReaderState, key: str, value: Any) -> None:
+    _record_options(state, **{key: value})
 
 
-def _record_options(before: Any) -> Any:
-
-    @wraps(before)
-    def options(self: Any, **options: Any) -> Any:
-        _record(self, options)
-        return before(self, **options)
-
-    return options
-
-
-def _record(reader: Any, options: dict[str, Any]) -> None:
+def _record_options(state: _ReaderState, /, **options: Any) -> None:
     from pyspark.sql.utils import to_str
 
     for key, value in options.items():
         text = to_str(value)
         if text is None:
-            _reader_state(reader).options.pop(key.lower(), None)
+            state.options.pop(key.lower(), None)
         else:
-            _reader_state(reader).options[key.lower()] = text
+            state.options[key.lower()] = text
+
+
+def _recording(record: Callable[..., None]) -> Callable[[Any], Any]:
+    """Return the patch of a reader's method that calls `record` with the method's arguments first."""
+
+    def patch(before: Any) -> Any:
+
+        @wraps(before)
+        def method(self: Any, *arguments: Any, **named: Any) -> Any:
+            record(_reader_state(self), *arguments, **named)
+            return before(self, *arguments, **named)
+
+        return method
+
+    return patch
 
 
 def _patch_stream_load(before: Any) -> Any:
@@ -340,12 +327,12 @@ _METRICS = "Auto Loader: description and metrics of a source"
 PATCHES = tuple(
     PatchSpec(owner, name, "autoloader", reason, make, Order.SOURCE)
     for owner, name, make, reason in (
-        (_READER, "format", _record_format, _FORMAT),
-        (_READER, "schema", _record_schema, _FORMAT),
-        (_READER, "option", _record_option, _FORMAT),
-        (_READER, "options", _record_options, _FORMAT),
+        (_READER, "format", _recording(_record_format), _FORMAT),
+        (_READER, "schema", _recording(_record_schema), _FORMAT),
+        (_READER, "option", _recording(_record_option), _FORMAT),
+        (_READER, "options", _recording(_record_options), _FORMAT),
         (_READER, "load", _patch_stream_load, _FORMAT),
-        (_BATCH_READER, "format", _record_format, _FORMAT),
+        (_BATCH_READER, "format", _recording(_record_format), _FORMAT),
         (_BATCH_READER, "load", _patch_batch_load, _FORMAT),
         (_WRITER, "start", _patch_start, _BINDING),
         (_WRITER, "toTable", _patch_start, _BINDING),
