@@ -46,7 +46,7 @@ class SharedDaemon:
     def stop(self) -> None:
         """End the daemon if there is one."""
         if any(self.cache.glob(f"{registry.records_folder().name}/*.json")):
-            outcome([sys.executable, "-m", "lakeward", "stop"], env=self.environ())
+            outcome([sys.executable, "-m", "lakeward", "stop", "--force"], env=self.environ())
 
 
 def without_pyspark(folder: Path) -> str:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from pyspark.errors import ParseException
 
-from lakeward.cli.output_streams import SparkLogLines
+from lakeward.cli.notebook import show as show_notebook
+from lakeward.cli.output_streams import SparkLogLines, Streams
+from lakeward.cli.sql import print_error
+from lakeward.errors import SqlError
+from lakeward.notebooks import NotebookRun
+from lakeward.session import Settings
 
+SETTINGS = Settings(root=Path("none"), home=Path("none"))
 SPARKS = [
     "26/11/21 07:10:03 WARN NativeCodeLoader: Unable to load native-hadoop library",
     "26/11/21 07:10:03 ERROR Executor: Exception in task 0.0 in stage 1.0 (TID 1)",
@@ -123,3 +134,40 @@ def test_lines_of_the_command_come_after_the_output_before_them() -> None:
     assert run.stderr.split("\n") == [text for n in range(300) for text in (f"cell {n}", f"printed {n}")] + [
         ""
     ]
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def statement_error(err: io.StringIO) -> None:
+    error = SqlError("CONDITION", "what happened")
+    print_error(error, "select 1", cast("Any", None), SETTINGS, Streams(io.StringIO(), err))
+
+
+def parameter_error(err: io.StringIO) -> None:
+    error = ParseException("[UNBOUND_SQL_PARAMETER] Found the unbound parameter: day.")
+    print_error(error, "select :day", cast("Any", None), SETTINGS, Streams(io.StringIO(), err))
+
+
+def notebook_error(err: io.StringIO) -> None:
+    error = cast("Any", "[CONDITION] what happened")
+    run = NotebookRun(Path("a.py"), "FAILED", None, error, (), 1.0, files={"html": "a.html"})
+    show_notebook(run, Streams(io.StringIO(), err), as_json=False)
+
+
+@pytest.mark.parametrize("fail", [statement_error, parameter_error, notebook_error])
+def test_the_head_of_an_error_has_a_colour_on_terminals_alone(
+    fail: Callable[[io.StringIO], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    fail(terminal := Terminal())
+    assert terminal.getvalue().startswith("\x1b[31m\x1b[1merror:\x1b[0m [")
+    fail(pipe := io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    fail(plain := Terminal())
+    assert plain.getvalue() == pipe.getvalue()
+    assert pipe.getvalue().startswith("error: ")

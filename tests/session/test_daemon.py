@@ -34,7 +34,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (cache_dir() / name).mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(cache_dir() / name)
     yield folder
-    lakeward("stop", cache=folder)
+    lakeward("stop", "--force", cache=folder)
 
 
 def environment(cache: Path, **more: str) -> dict[str, str]:
@@ -216,6 +216,18 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
     assert not is_running(file, record.pid)
     assert [path.suffix for path in file.parent.iterdir()] == [".lock"]
     assert lakeward("stop", cache=cache).stdout == "no project of this user has a JVM\n"
+
+
+def test_stop_keeps_the_jvm_of_a_command_of_another_folder(cache: Path, tmp_path: Path) -> None:
+    process, jvm = holding(cache, tmp_path / "holder")
+    kept = lakeward("stop", cache=cache)
+    where = f"process {process.pid} in {tmp_path / 'holder'} uses it"
+    assert kept.stdout == f"kept the JVM {jvm}: {where}; --force ends it\n"
+    file, record = the_record(cache)
+    assert is_running(file, record.pid)
+    assert lakeward("stop", "--force", cache=cache).stdout.startswith(f"stopped the JVM {jvm}, ")
+    assert not is_running(file, record.pid)
+    process.communicate(timeout=30)
 
 
 @pytest.mark.slow

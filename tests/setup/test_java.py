@@ -71,6 +71,36 @@ def test_a_java_home_that_does_not_exist_is_passed_over(tmp_path: Path) -> None:
     assert find_java(environ, packaged=nothing) == java
 
 
+@pytest.mark.parametrize("wrong", ["1.8.0_402", "11.0.2", None], ids=["8", "11", "gone"])
+def test_a_java_home_that_is_passed_over_is_warned_of_once(
+    wrong: str | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    java = runtime(tmp_path / "jdk", "21")
+    home = tmp_path / "other"
+    if wrong is not None:
+        runtime(home, wrong, modules=None)
+    environ = {"JAVA_HOME": str(home), "PATH": str(tmp_path / "jdk" / "bin")}
+    for _ in range(2):
+        assert find_java(environ, packaged=nothing) == java
+    (warning,) = caplog.messages
+    reason = f"is version {wrong.removeprefix('1.').split('.')[0]}" if wrong else "does not run"
+    assert warning.startswith(
+        f"warning: JAVA_HOME ({home / 'bin' / 'java'}) {reason}, but Spark needs Java 17"
+    )
+    assert warning.endswith(f"uses java on PATH ({java})")
+
+
+def test_a_java_home_that_fits_and_none_at_all_are_not_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    runtime(tmp_path / "jdk", "21")
+    runtime(tmp_path / "old", "11")
+    path = f"{tmp_path / 'jdk' / 'bin'}"
+    find_java({"JAVA_HOME": str(tmp_path / "jdk"), "PATH": str(tmp_path / "old" / "bin")}, packaged=nothing)
+    find_java({"PATH": path}, packaged=nothing)
+    assert caplog.messages == []
+
+
 @pytest.mark.parametrize("version", ["17", "17.0.9", "21-ea", "25.0.2.1"])
 def test_seventeen_or_newer_will_do(version: str, tmp_path: Path) -> None:
     java = runtime(tmp_path / "jdk", version)

@@ -12,6 +12,7 @@ import traceback
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -115,15 +116,24 @@ def crash_log(error: Exception) -> Path:
     return Path(os.devnull)
 
 
+def shows_colour(stream: TextIO) -> bool:
+    """Return whether messages on the stream have colours: on terminals, unless NO_COLOR is set."""
+    return "NO_COLOR" not in os.environ and stream.isatty()
+
+
+def error_head(stream: TextIO) -> str:
+    """Return the word that begins a message of an error, for this stream."""
+    return click.style("error:", fg="red", bold=True) if shows_colour(stream) else "error:"
+
+
 def show(failure: Failure, *, as_json: bool, seconds: float) -> None:
     """Print the failure on stderr and, with `--json`, the object of a run that did not happen on stdout."""
     from lakeward.dbutils import redact
 
     # Messages contain names and values of data.
     message = plain(redact(failure.message))
-    colour = "NO_COLOR" not in os.environ and sys.stderr.isatty()
-    head = click.style("error:", fg="red", bold=True) if colour else "error:"
-    click.echo(f"{head} {message}", err=True, color=colour)
+    colour = shows_colour(sys.stderr)
+    click.echo(f"{error_head(sys.stderr)} {message}", err=True, color=colour)
     if failure.next_step:
         click.echo(f"  → {plain(failure.next_step)}", err=True, color=colour)
     if as_json:

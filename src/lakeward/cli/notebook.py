@@ -104,6 +104,7 @@ def notebook(
 
 def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
     """Print the outcome on stdout, its error on stderr; the exit value comes last."""
+    from lakeward.cli.failures import error_head
     from lakeward.dbutils import redact, redactor
 
     if as_json:
@@ -111,7 +112,7 @@ def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
         streams.out.write("\n")
         return
     if run.error is not None:
-        streams.to_stderr(f"error: {run.error}\n")
+        streams.to_stderr(f"{error_head(streams.err)} {run.error}\n")
     streams.out.write(f"{run.state} in {run.seconds:.1f} s · {short_page_path(run.files)}\n")
     if run.exit_value is not None:
         streams.out.write(f"{redact(run.exit_value)}\n")

@@ -134,6 +134,7 @@ def print_error(
     """Print on stderr what a statement of the user failed with; any other error is raised again."""
     from lakeward.cli import spark_errors
     from lakeward.cli.execution import show_hint
+    from lakeward.cli.failures import error_head
     from lakeward.sql import unbound_parameters
 
     message = spark_errors.error_message(error, spark)
@@ -141,11 +142,10 @@ def print_error(
         raise error
     if names := unbound_parameters(statement, message):
         message = f"[UNBOUND_SQL_PARAMETER] The statement reads {', '.join(f':{name}' for name in names)}."
-        streams.to_stderr(
-            f"error: {message}\n  → Give values with {' '.join(f'--param {n}=…' for n in names)}.\n"
-        )
+        options = " ".join(f"--param {name}=…" for name in names)
+        streams.to_stderr(f"{error_head(streams.err)} {message}\n  → Give values with {options}.\n")
         return
-    streams.to_stderr(f"error: {message}\n")
+    streams.to_stderr(f"{error_head(streams.err)} {message}\n")
     show_hint(message, settings, streams)
 
 

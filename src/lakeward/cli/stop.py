@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import click
 
-from lakeward.cli.formatting import format_count
+from lakeward.cli.formatting import format_count, plain
 
 
 @click.command(short_help="End the JVMs that wait for the next command.")
-def stop() -> int:
-    """End the JVMs that commands leave behind for the next ones. A command that uses one fails.
+@click.option("--force", is_flag=True, help="End those that a command uses, too: the command fails.")
+def stop(*, force: bool) -> int:
+    """End the JVMs that commands leave behind for the next ones.
 
-    They are those of this user, in all projects: a JVM serves the commands of any project.
+    They are those of this user, in all projects: a JVM serves the commands of any project. One that a command
+    uses is kept, and listed.
     """
     from lakeward.session import stop_daemons
 
-    stopped = stop_daemons()
-    for jvm in stopped:
-        click.echo(f"stopped the JVM {jvm.pid}, which had been there for {format_duration(jvm.seconds)}")
-    if not stopped:
+    stops = stop_daemons(force=force)
+    for jvm in stops:
+        if jvm.kept_for is None:
+            click.echo(f"stopped the JVM {jvm.pid}, which had been there for {format_duration(jvm.seconds)}")
+            continue
+        folder = f" in {plain(jvm.kept_for.folder)}" if jvm.kept_for.folder else ""
+        click.echo(f"kept the JVM {jvm.pid}: process {jvm.kept_for.pid}{folder} uses it; --force ends it")
+    if not stops:
         click.echo("no project of this user has a JVM")
     return 0
 

@@ -6,4 +6,4 @@ takes away what that process left, and ends the JVM when it was idle for a while
 
 from lakeward.session.daemon.acquisition import acquire, is_wanted, use_daemon
 from lakeward.session.daemon.lease import current_lease, drain, is_lost, jvm_lost
-from lakeward.session.daemon.registry import stop_daemons
+from lakeward.session.daemon.termination import stop_daemons

@@ -90,15 +90,31 @@ def _attach(file: Path, record: Record) -> tuple[Any, bool]:
     return gateway, False
 
 
-def _answers(record: Record) -> bool:
+def _answers(record: Record, patience: float = _PATIENCE) -> bool:
     """Return whether the gateway responds and accepts the secret: py4j itself would wait forever."""
     try:
-        with socket.create_connection((_LOOPBACK, record.port), timeout=_PATIENCE) as connection:
-            connection.settimeout(_PATIENCE)
+        with socket.create_connection((_LOOPBACK, record.port), timeout=patience) as connection:
+            connection.settimeout(patience)
             connection.sendall(f"A\n{record.secret}\n".encode())
             return connection.recv(16).startswith(b"!y")
     except OSError:
         return False
+
+
+def find_holder(record: Record) -> int:
+    """Return the id of the process that uses the JVM of the record; 0 if it waits or does not respond."""
+    from py4j.protocol import Py4JError
+
+    # One that computes with all cores may be slow to respond.
+    if not _answers(record, patience=15.0):
+        return 0
+    gateway = connect(record.port, record.secret)
+    try:
+        return int(gateway.jvm.lakeward.Daemon.holderId())
+    except (Py4JError, TypeError):  # a JVM of an earlier version has no such method
+        return 0
+    finally:
+        gateway.close()
 
 
 def _log_level() -> str:

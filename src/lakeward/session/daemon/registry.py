@@ -129,28 +129,3 @@ def _reap(pid: int) -> None:
     """Reap the process if it is a child of this one; init reaps others."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-
-
-# It writes its class archive at exit, which takes a few seconds.
-_PATIENCE = 20.0
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A terminated JVM: its process id and how many seconds it ran."""
-
-    pid: int
-    seconds: float
-
-
-def stop_daemons() -> list[Stopped]:
-    """End all daemons, oldest first, and return them."""
-    stopped = []
-    for file, record in read_records():
-        age = max(0.0, time.time() - record.since)
-        if end_jvm(file, record, patience=_PATIENCE):
-            stopped.append(Stopped(record.pid, age))
-        remove_record(file)
-    for stale in records_folder().glob("*.json"):  # unreadable records
-        remove_record(stale)
-    return stopped

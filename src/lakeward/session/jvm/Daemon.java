@@ -45,7 +45,7 @@ public class Daemon implements Runnable {
     private final Locale locale = Locale.getDefault();
 
     private volatile boolean ending;
-    private ProcessHandle holder;
+    private volatile ProcessHandle holder;
     private long freeSince = System.currentTimeMillis();
     private int leases;
     private py4j.GatewayServer server;
@@ -81,6 +81,12 @@ public class Daemon implements Runnable {
         } finally {
             only.lock.unlock();
         }
+    }
+
+    /** The process that has the lease; 0 without one. */
+    public static long holderId() {
+        ProcessHandle now = only == null ? null : only.holder;
+        return now != null && now.isAlive() ? now.pid() : 0;
     }
 
     private String take(long pid, py4j.GatewayServer server, String logLevel) {

