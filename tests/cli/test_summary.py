@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from lakeward.cli.next_steps import next_commands
-from lakeward.cli.summary import print_summary, summarize_job, summarize_update
-from lakeward.jobs import JobRun
+from lakeward.cli.summary import as_checked, print_summary, summarize_job, summarize_update
+from lakeward.jobs import JobRun, TaskResult
 from lakeward.pipelines import Update
 
 
@@ -124,3 +124,14 @@ def test_control_characters_of_an_error_do_not_reach_the_terminal(broken: Update
 
     evil = replace(broken, error="boom \x1b[2J")
     assert "\x1b" not in printed(summarize_update, evil)
+
+
+def test_what_a_dry_run_checked_has_not_completed(done: Update, broken: Update) -> None:
+    text = printed(summarize_update, as_checked(done))
+    assert "orders · dev  CHECKED  4.2 s" in text
+    assert {line.split("|")[2] for line in (row(text, each.name) for each in done.datasets)} == {"CHECKED"}
+    assert "COMPLETED" not in text
+    tasks = (TaskResult("a", "SUCCESS", update=done), TaskResult("b", "EXCLUDED"))
+    text = printed(summarize_job, as_checked(JobRun("1", "COMPLETED", tasks, 1.0, {})))
+    assert "COMPLETED" not in text and "SUCCESS" not in text and "EXCLUDED" in text
+    assert "FAILED" in printed(summarize_update, as_checked(broken))

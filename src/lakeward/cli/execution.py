@@ -61,9 +61,8 @@ class RunDisplay:
             streams.out.write("\n")
         else:
             done = result.state == "COMPLETED"
-            show_summary(
-                self.title, result, self.next_commands(result) if done and self.is_run else [], streams
-            )
+            commands = self.next_commands(result) if done and self.is_run else []
+            show_summary(self.title, result, commands, streams, is_run=self.is_run)
             if done and not self.is_run:
                 streams.out.write("\nNothing was written. Without --dry-run, the same command runs it.\n")
             self._show_reports(result, streams)
@@ -130,17 +129,20 @@ def exit_code(state: str) -> int:
     return {"COMPLETED": 0, "CANCELED": 130}.get(state, 1)
 
 
-def show_summary(title: str, result: Update | JobRun, commands: Sequence[str], streams: Streams) -> None:
+def show_summary(
+    title: str, result: Update | JobRun, commands: Sequence[str], streams: Streams, *, is_run: bool
+) -> None:
     """Print the summary on stdout; if stdout is not a terminal, as wide as it needs to be."""
     from rich.console import Console
 
-    from lakeward.cli.summary import print_summary, summarize_job, summarize_update
+    from lakeward.cli.summary import as_checked, print_summary, summarize_job, summarize_update
     from lakeward.pipelines import Update
 
     is_terminal = streams.out.isatty()
     # Rich fills lines with blanks up to the width: a screen shows none of them, a log file has them all.
     out = streams.out if is_terminal else io.StringIO()
     console = Console(file=out, highlight=False, width=None if is_terminal else PIPED_WIDTH)
+    result = result if is_run else as_checked(result)
     if isinstance(result, Update):
         summary = summarize_update(title, result, width=console.width)
     else:

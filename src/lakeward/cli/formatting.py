@@ -5,6 +5,7 @@ from __future__ import annotations
 STYLES = {
     "COMPLETED": "green",
     "SUCCESS": "green",
+    "CHECKED": "green",
     "FAILED": "bold red",
     "SKIPPED": "yellow",
     "WAITING_FOR_RETRY": "yellow",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from lakeward.jobs import JobRun, TaskResult
     from lakeward.pipelines import DatasetResult, Update
 
+Result = TypeVar("Result", "Update", "DatasetResult", "JobRun", "TaskResult")
 SHORTEST_NAME = 12
 GAP = 2
 
@@ -38,6 +40,29 @@ def summarize_job(title: str, run: JobRun, *, width: int) -> RenderableType:
         elif task.error:
             parts.append(error_text(task.error))
     return Group(*parts)
+
+
+def as_checked(result: Update | JobRun) -> Update | JobRun:
+    """Return the result of a dry run with the state CHECKED of what would otherwise seem to have run."""
+    from lakeward.pipelines import Update
+
+    if isinstance(result, Update):
+        return _checked_update(result)
+    tasks = tuple(
+        _checked(task if task.update is None else replace(task, update=_checked_update(task.update)))
+        for task in result.tasks
+    )
+    return _checked(replace(result, tasks=tasks))
+
+
+def _checked_update(update: Update) -> Update:
+    return _checked(replace(update, datasets=tuple(map(_checked, update.datasets))))
+
+
+def _checked(result: Result) -> Result:
+    # The states of the results are those of runs: this one is shown alone.
+    state: Any = "CHECKED"
+    return replace(result, state=state) if result.state in ("COMPLETED", "SUCCESS") else result
 
 
 def headline(title: str, state: str, seconds: float) -> Text:

@@ -287,10 +287,10 @@ class GraphExecution:
 
     def _error_text(self, error: Exception, dataset: Dataset) -> str:
         what, folders = f"dataset `{dataset.name}`", self.context.folders
-        return str(
-            find_violation(error)
-            or with_source_location(error, what=what, folders=folders, declared=place_of(dataset))
-        )
+        violation = find_violation(error)
+        if violation is not None:
+            return f"{violation}\n    {place_of(dataset)}"
+        return str(with_source_location(error, what=what, folders=folders, declared=place_of(dataset)))
 
     def _skip(self, resolved: ResolvedDataset, upstream: Dataset | None) -> None:
         for flow in resolved.dataset.flows:
