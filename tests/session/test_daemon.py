@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from lakeward.session.cache import cache_dir
 from lakeward.session.daemon.registry import Record, is_running, read_record
+from lakeward.session.jvm.jvm_launcher import handshake
 from tests.processes import environ_without, outcome
 
 STORY = Path(__file__).with_name("daemon_story.py")
@@ -239,3 +240,38 @@ def test_no_command_came_for_a_while(scene: Callable[..., dict[str, Any]], cache
     while file.with_suffix(".json").exists() and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not file.with_suffix(".json").exists()
+
+
+def test_a_jvm_whose_start_was_interrupted_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(["sleep", "100"], stdin=subprocess.PIPE))
+        return started[0]
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lakeward.session.jvm.jvm_launcher.time.sleep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        handshake(start, tmp_path)
+    assert started[0].poll() == -signal.SIGKILL
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [2.2, 2.8, 3.4])
+def test_ctrl_c_while_a_jvm_starts_leaves_none_without_a_record(
+    seconds: float, cache: Path, tmp_path: Path
+) -> None:
+    lakeward("stop", "--force", cache=cache)
+    command = [sys.executable, "-m", "lakeward", "sql", "-e", "select 1"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(cache), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    folder = cache / f"daemon-{os.getuid()}"
+    running = outcome(["pgrep", "-f", f"lakeward.daemon={folder}"]).stdout.split()
+    recorded = [str(record.pid) for record in map(read_record, folder.glob("*.json")) if record]
+    assert running == recorded

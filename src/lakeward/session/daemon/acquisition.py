@@ -30,7 +30,14 @@ from lakeward.session.daemon.registry import (
     write_record,
 )
 from lakeward.session.jvm.java_runtime import find_java
-from lakeward.session.jvm.jvm_launcher import connect, direct_command, handshake, is_plain, spark_home
+from lakeward.session.jvm.jvm_launcher import (
+    connect,
+    direct_command,
+    end_unused,
+    handshake,
+    is_plain,
+    spark_home,
+)
 
 IDLE_SECONDS = 15 * 60
 _LOOPBACK = "127.0.0.1"
@@ -148,18 +155,23 @@ def _launch(command: list[str], file: Path, folder: Path) -> Any:
 
     try:
         process, port, secret = handshake(start, folder)
-        gateway = connect(port, secret)
-        java = gateway.jvm.lakeward.Daemon
-        java.start(str(file), str(stdin), int(_idle_seconds() * 1000))
-        refused = java.begin(os.getpid(), gateway.java_gateway_server, _log_level())
+        try:
+            gateway = connect(port, secret)
+            java = gateway.jvm.lakeward.Daemon
+            java.start(str(file), str(stdin), int(_idle_seconds() * 1000))
+            refused = java.begin(os.getpid(), gateway.java_gateway_server, _log_level())
+            if refused:
+                raise RuntimeError(f"a JVM that was started for this process refuses it: {refused}")
+            record = Record(process.pid, port, secret, str(Path.cwd()), time.time())
+            write_record(file, record)
+        except BaseException:  # Ctrl-C: without a record no command would find it
+            end_unused(process)
+            raise
     finally:
         os.close(reading)
         os.close(writing)
         stdin.unlink(missing_ok=True)
-    if refused:
-        raise RuntimeError(f"a JVM that was started for this process refuses it: {refused}")
     set_lease(Lease(gateway, process.pid, file))
-    write_record(file, Record(process.pid, port, secret, str(Path.cwd()), time.time()))
     # It outlives this process, which does not wait for it.
     process.returncode = 0
     return gateway

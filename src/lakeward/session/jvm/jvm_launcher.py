@@ -195,16 +195,30 @@ def handshake(
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file),
         }
     )
-    while not connection_file.exists():
-        if process.poll() is not None:
-            if process.stdin is not None:
-                process.stdin.close()
-            raise _start_error(f"it ended with exit code {process.returncode}")
-        time.sleep(0.02)
+    try:
+        while not connection_file.exists():
+            if process.poll() is not None:
+                raise _start_error(f"it ended with exit code {process.returncode}")
+            time.sleep(0.02)
+    except BaseException:
+        end_unused(process)
+        raise
     content = connection_file.read_bytes()
     port = int.from_bytes(content[:4], "big")
     length = int.from_bytes(content[4:8], "big")
     return process, port, content[8 : 8 + length].decode()
+
+
+def end_unused(process: subprocess.Popen[bytes]) -> None:
+    """Kill a JVM whose start was interrupted.
+
+    Its input has ended, but it does not: it fails to write its port into a folder that has been removed, and
+    threads of its gateway keep it.
+    """
+    process.kill()
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _ignore_interrupts() -> None:
