@@ -14,8 +14,9 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from lakeward.environments import build_plan
 from lakeward.environments.build_plan import plan_environment
-from lakeward.environments.building import SETUPTOOLS, provide_setuptools
+from lakeward.environments.building import provide_setuptools
 from lakeward.environments.indexes import index_is_refused, uv_index_variables
 from lakeward.environments.install_errors import install_error, is_about_versions
 from lakeward.environments.installation import own_installation
@@ -23,8 +24,14 @@ from lakeward.environments.interpreters import Interpreter, choose_interpreter, 
 from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Lock, PythonWanted, Role
 from lakeward.environments.pin_overrides import are_compatible, reconcile_pins, relax_lock
 from lakeward.environments.preparation import missing_plugins
-from lakeward.environments.provided_packages import STAND_INS
-from lakeward.environments.repository import has_tests, is_package, python_release, repository_root
+from lakeward.environments.provided_packages import SETUPTOOLS, STAND_INS
+from lakeward.environments.repository import (
+    has_pipelines_of_dlt,
+    has_tests,
+    is_package,
+    python_release,
+    repository_root,
+)
 from lakeward.environments.runtime import pinned_runtime
 from lakeward.errors import ConfigurationError, SetupError
 from lakeward.session import Settings
@@ -305,8 +312,35 @@ def test_the_key_changes_with_what_is_installed_and_with_nothing_else(repository
     assert key(Declarations(tuple(requirements("a")))) != first
     assert key(Declarations(lock=Lock("uv.lock", {"a": "1"}))) != first
     assert key(interpreter=Interpreter(HERE.path, "3.12.1")) != first
+    # An environment that a version with other packages of its own made is not found.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_plan, "SETUPTOOLS", "")
+        assert key() != first
     (root / "pyproject.toml").write_text(project.replace("'1'", "'2'"))
     assert key() != first
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"a.py": "import dlt\n@dlt.table\ndef a(): ..."}, True),
+        ({"src/a.py": "import dlt\ndlt.create_streaming_table('a')"}, True),
+        ({"a.py": "from dlt import table, view"}, True),
+        ({"a.ipynb": '{"source": ["import dlt\\n", "@dlt.expect_all_or_drop({})"]}'}, True),
+        ({"a.py": "import dlt\np = dlt.pipeline('a')"}, False),
+        ({"a.py": "import dlt\n@dlt.resource\ndef a(): ..."}, False),
+        ({"a.py": "from dlt.sources.helpers import requests\n# dlt.table"}, False),
+        ({"a.py": "from dlt import pipeline"}, False),
+        # Both are used: PyPI's one cannot be replaced.
+        ({"a.py": "import dlt\n@dlt.table\ndef a(): ...", "b.py": "import dlt\ndlt.pipeline('a')"}, False),
+        ({"a.py": "dlt.table", "venv/a.py": "import dlt\n@dlt.table\ndef a(): ..."}, False),
+        ({"a.md": "import dlt; dlt.table"}, False),
+    ],
+)
+def test_pipelines_of_dlt_are_distinguished_from_the_package_of_that_name(
+    repository: Repository, files: dict[str, str], expected: bool
+) -> None:
+    assert has_pipelines_of_dlt(repository(files)) is expected
 
 
 @pytest.mark.parametrize(

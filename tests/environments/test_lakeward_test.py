@@ -326,6 +326,19 @@ def test_a_git_dependency_that_cannot_be_reached_is_named_and_can_be_left_out(
     assert "left out hidden@ git+https" in ran.stderr.replace("hidden @", "hidden@")
 
 
+@pytest.mark.parametrize("other", ["", "import dlt\nassert dlt.pipeline\n"])
+def test_the_package_dlt_does_not_hide_that_of_pipelines(
+    machine: Machine, tmp_path: Path, other: str
+) -> None:
+    make_wheel(machine.wheels, "dlt", "1.4.0", files={"dlt/__init__.py": "pipeline = print"})
+    code = "import dlt\n@dlt.table\ndef a(): ...\ndef test_a(): assert dlt.table"
+    files = {"requirements.txt": "dlt[parquet]>=1.4\ntiny", "test_a.py": code, "loading.py": other}
+    write_files(tmp_path, files)
+    ran = machine.lakeward(tmp_path, "-q")
+    reason = "left out dlt[parquet]>=1.4 (requirements.txt:1): it is PyPI's `dlt`, and hides"
+    assert (ran.returncode == 0, reason in ran.stderr) == (not other, not other), ran.stdout + ran.stderr
+
+
 def test_packages_are_added_and_left_out_by_option_for_others_too(machine: Machine, tmp_path: Path) -> None:
     make_wheel(machine.wheels, "wrapper", "1.0", requires=("nowhere-to-be-had",))
     code = "import wrapper, tiny\ndef test_a(): assert tiny.__version__ == '1.0'"

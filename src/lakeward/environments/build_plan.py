@@ -17,7 +17,7 @@ from lakeward.environments.installation import Installation
 from lakeward.environments.interpreters import Interpreter
 from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
 from lakeward.environments.pin_overrides import reconcile_pins, relax_lock
-from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
+from lakeward.environments.provided_packages import OWN_PYSPARK, SETUPTOOLS, STAND_INS
 from lakeward.environments.repository import is_package, package_digest
 
 _EXACT = ("==", "===")
@@ -79,6 +79,8 @@ def plan_environment(found: Declarations, root: Path, own: Installation, interpr
         "own": [own.version, str(own.package), str(own.linked), sorted(map(str, own.requires))],
         "attempts": [[each.requirements, each.constraints, each.overrides] for each in attempts],
         "overrides": overrides,
+        # Environments of earlier versions, which did not install it, have another key.
+        "always": SETUPTOOLS,
         "package": package_digest(root) if package else "",
     }
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

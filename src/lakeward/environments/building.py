@@ -17,7 +17,7 @@ from lakeward.environments.build_plan import Attempt, Plan
 from lakeward.environments.install_errors import is_about_versions
 from lakeward.environments.installation import Installation
 from lakeward.environments.offline_copy import copy_installation
-from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
+from lakeward.environments.provided_packages import OWN_PYSPARK, SETUPTOOLS, STAND_INS
 from lakeward.environments.repository import source_folders
 from lakeward.environments.uv_program import Installer, python_of
 from lakeward.errors import LakewardError, SetupError
@@ -26,9 +26,6 @@ from lakeward.session import not_writable
 Say = Callable[[str], None]
 FIRST_PYARROW_WITHOUT_NUMPY_1 = 24
 """From this version on, pyarrow refuses NumPy 1 at import; its metadata has no such requirement."""
-
-SETUPTOOLS = "setuptools<81"
-"""The newest ones have no `pkg_resources`; those of the runtimes have it."""
 
 
 def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say: Say) -> None:

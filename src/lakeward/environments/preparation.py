@@ -21,7 +21,13 @@ from lakeward.environments.environment_cache import EnvironmentCache
 from lakeward.environments.installation import Installation, own_installation
 from lakeward.environments.interpreters import choose_interpreter, relax_bounds
 from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
-from lakeward.environments.repository import has_tests, pytest_settings, python_release, repository_root
+from lakeward.environments.repository import (
+    has_pipelines_of_dlt,
+    has_tests,
+    pytest_settings,
+    python_release,
+    repository_root,
+)
 from lakeward.environments.runtime import Pinned, pinned_runtime
 from lakeward.environments.sources import read_all
 from lakeward.environments.sources.reading import read_requirements
@@ -39,6 +45,8 @@ _PLUGINS: Mapping[str, str] = {
     r"--html|--self-contained-html": "pytest-html",
 }
 """The plugin that an option needs, by a pattern of the option."""
+
+_HIDES_PIPELINES = "it is PyPI's `dlt`, and hides that of pipelines, which the code imports"
 
 
 class NoTests(UsageError):
@@ -113,7 +121,11 @@ def prepare_environment(
     found = read_all(root)
     plugins = missing_plugins(pytest_settings(root), arguments, found.wanted)
     found += Declarations(plugins)
-    found = _without(found + read_requirements(added, "--with", Role.RUN, root), excluded)
+    if any(each.requirement and each.requirement.name == "dlt" for each in found.wanted):
+        found = _without(found, {"dlt": _HIDES_PIPELINES} if has_pipelines_of_dlt(root) else {})
+    found = _without(
+        found + read_requirements(added, "--with", Role.RUN, root), dict.fromkeys(excluded, "--without")
+    )
     installation = own_installation()
     planned = _plan(found, root, installation)
     cache = EnvironmentCache(cache_dir() / "environments")
@@ -145,17 +157,22 @@ def _plan(found: Declarations, root: Path, installation: Installation) -> Plan:
     return replace(planned, relaxed=(*relaxed, *planned.relaxed))
 
 
-def _without(found: Declarations, excluded: Sequence[str]) -> Declarations:
-    """`found` without packages of these names, which are not installed for other packages either."""
-    names = tuple(dict.fromkeys(canonicalize_name(name) for name in excluded))
-    out = [
-        each
-        for each in found.wanted
-        if each.requirement and canonicalize_name(each.requirement.name) in names
-    ]
-    left_out = tuple(LeftOut(each.text, each.origin, "--without") for each in out)
-    kept = tuple(each for each in found.wanted if each not in out)
-    return replace(found, wanted=kept, left_out=(*found.left_out, *left_out), excluded=names)
+def _without(found: Declarations, excluded: Mapping[str, str]) -> Declarations:
+    """`found` without packages of these names, which are not installed for other packages either.
+
+    The values of `excluded` are the reasons.
+    """
+    reasons = {canonicalize_name(name): why for name, why in excluded.items()}
+    kept: list[DeclaredRequirement] = []
+    left_out = list(found.left_out)
+    for each in found.wanted:
+        why = reasons.get(canonicalize_name(each.requirement.name)) if each.requirement else None
+        if why is None:
+            kept.append(each)
+        else:
+            left_out.append(LeftOut(each.text, each.origin, why))
+    names = dict.fromkeys((*found.excluded, *reasons))
+    return replace(found, wanted=tuple(kept), left_out=tuple(left_out), excluded=tuple(names))
 
 
 def _decisions(planned: Plan, pinned: Pinned | None, plugins: Iterable[DeclaredRequirement]) -> Iterator[str]:

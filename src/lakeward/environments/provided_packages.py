@@ -24,6 +24,9 @@ class StandIn:
     instead: tuple[str, ...] = ()
 
 
+SETUPTOOLS = "setuptools<81"
+"""Installed in every environment. The newest ones have no `pkg_resources`; those of the runtimes have it."""
+
 OWN_PYSPARK = ("pyspark", "delta-spark", "py4j")
 """Stand-ins that are installed all the same, in lakeward's own version."""
 

@@ -25,6 +25,16 @@ _NOT_LOOKED_INTO = {"node_modules", "venv", "__pycache__", "site-packages", "bui
 # Tables of pyproject.toml that decide how the package is built.
 _BUILD_TOOLS = ("flit", "hatch", "maturin", "pdm", "poetry", "setuptools", "setuptools_scm", "uv")
 
+_IMPORTS_DLT = re.compile(r"\b(?:import\s+dlt\b|from\s+dlt\b)")
+_LOADING_DLT = re.compile(
+    r"\bdlt\.(?:pipeline|source|resource|transformer|destination|secrets|config)\b"
+    r"|\bfrom\s+dlt(?:\.|\s+import\s+(?:pipeline|source|resource)\b)|\bimport\s+dlt\."
+)
+_PIPELINE_DLT = re.compile(
+    r"\bdlt\.(?:table|view|expect\w*|read|read_stream|create_\w+|apply_changes\w*|append_flow)\b"
+    r"|\bfrom\s+dlt\s+import\b"
+)
+
 
 def repository_root(folder: Path) -> Path:
     """Return the nearest folder at or above `folder` with a project file, up to the Git repository's root."""
@@ -95,12 +105,31 @@ def has_tests(root: Path) -> bool:
     )
 
 
+def has_pipelines_of_dlt(root: Path) -> bool:
+    """Return whether the `dlt` that the code below `root` imports is that of pipelines.
+
+    PyPI's package of this name, which loads data, has other functions.
+    """
+    texts = [
+        (Path(folder) / name).read_text(encoding="utf-8", errors="replace")
+        for folder, name in _walk(root)
+        if name.endswith((".py", ".ipynb"))
+    ]
+    importing = [text for text in texts if _IMPORTS_DLT.search(text)]
+    loads = any(_LOADING_DLT.search(text) for text in importing)
+    return not loads and any(_PIPELINE_DLT.search(text) for text in importing)
+
+
 def _files(place: Path) -> Iterator[str]:
     if place.is_file():
         yield place.name
-    for _, folders, files in os.walk(place):
+    yield from (name for _, name in _walk(place))
+
+
+def _walk(place: Path) -> Iterator[tuple[str, str]]:
+    for folder, folders, files in os.walk(place):
         folders[:] = [each for each in folders if each not in _NOT_LOOKED_INTO and not each.startswith(".")]
-        yield from files
+        yield from ((folder, name) for name in files)
 
 
 def pytest_settings(root: Path) -> Mapping[str, Any]:
