@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from lakeward.cli.missing_inputs import package_hint
 from lakeward.dbutils.failures import JavaError
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
-from lakeward.session import PathMap
-from lakeward.session.missing_folders import describe_missing_folder
+from lakeward.session import PathMap, Settings
+from lakeward.session.missing_folders import describe_missing_folder, folder_hint
 from tests.cli.inside import Inside
 from tests.processes import outcome
 from tests.trees import write_files
@@ -52,6 +53,31 @@ def test_a_missing_folder_of_the_cloud_names_its_mount(error: str, spelling: str
 )
 def test_other_errors_name_no_mount(text: str) -> None:
     assert describe_missing_folder(text) is None
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("spelling", ["{}", "dbfs:{}", "/dbfs{}", "{}/", "dbfs:{}/_delta_log/0.json"])
+@pytest.mark.parametrize(("place", "table"), [("sales", "default.sales"), ("crm.db/sales", "crm.sales")])
+def test_a_missing_table_of_the_hive_warehouse_names_the_default_catalog(
+    error: str, spelling: str, place: str, table: str
+) -> None:
+    text = error.format(spelling.format(f"/user/hive/warehouse/{place}"))
+    settings = replace(Settings.here(), catalog="dev")
+    hint = folder_hint(text, settings)
+    assert hint is not None
+    assert f"`{table}` without a catalog is dev.{table} here" in hint
+    assert 'default-catalog = "hive_metastore"' in hint
+    # The table is not there at all.
+    assert folder_hint(text, replace(settings, catalog="hive_metastore")) is None
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize(
+    "path", ["/user/hive/warehouse", "/mnt/user/hive/warehouse/t", "s3://b/user/hive/warehouse/t", "/user/t"]
+)
+def test_other_paths_name_no_default_catalog(error: str, path: str) -> None:
+    hint = folder_hint(error.format(path), Settings.here())
+    assert hint is None or "default-catalog" not in hint
 
 
 @pytest.mark.parametrize("error", ERRORS)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from lakeward.session.paths import PathMap
+from lakeward.session.paths import HIVE_WAREHOUSE, PathMap
 from lakeward.session.settings import Settings
 
 _NO_FILE = re.compile(
@@ -20,13 +20,38 @@ _CLOUD_FOLDER = re.compile(
     rf"(?P<prefix>/(?:databricks-datasets|mnt|FileStore){_NAME}|/Volumes(?:{_NAME}){{3}})"
     r"(?P<below>(?:/[^\s/'\"`,;:*?]+)*)"
 )
+_HIVE_TABLE = re.compile(
+    rf"(?<![\w.:/-])(?:dbfs:|/dbfs)?{HIVE_WAREHOUSE}/(?:(?P<schema>\w+)\.db/)?(?P<table>\w+)\b(?!\.\w)"
+)
 # Names of a folder that a hint lists.
 _LISTED = 5
 
 
 def folder_hint(text: str, settings: Settings) -> str | None:
     """Return how the folder of the cloud that the error `text` does not find is mapped; None for others."""
-    return describe_missing_folder(text, [prefix for prefix, _ in settings.mounts], PathMap.of(settings))
+    hint = describe_missing_folder(text, [prefix for prefix, _ in settings.mounts], PathMap.of(settings))
+    return hint or describe_missing_hive_table(text, settings.catalog)
+
+
+def describe_missing_hive_table(text: str, catalog: str) -> str | None:
+    """Return why the storage of `hive_metastore` lacks the table of the error `text`; None for others.
+
+    `catalog` is that of names without one. Code for workspaces without Unity Catalog writes `t` and reads the
+    path of it.
+
+    >>> describe_missing_hive_table("[PATH_NOT_FOUND] dbfs:/user/hive/warehouse/s.db/t", "main")[:66]
+    'dbfs:/user/hive/warehouse holds the tables of hive_metastore, and '
+    >>> describe_missing_hive_table("[PATH_NOT_FOUND] No path: dbfs:/mnt/warehouse/t.", "main")
+    """
+    found = _HIVE_TABLE.search(text) if _NO_FILE.search(text) else None
+    if found is None or catalog == "hive_metastore":
+        return None
+    table = ".".join((found["schema"] or "default", found["table"]))
+    return (
+        f"dbfs:{HIVE_WAREHOUSE} holds the tables of hive_metastore, and `{table}` without a catalog is "
+        f"{catalog}.{table} here. For code of a workspace without Unity Catalog: "
+        'default-catalog = "hive_metastore" under [tool.lakeward] in pyproject.toml.'
+    )
 
 
 def describe_missing_folder(
