@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
@@ -37,11 +39,12 @@ def parse_simple_type(text: str) -> DataType | None:
     >>> parse_simple_type("id bigint, tags array<string>").simpleString()
     'struct<id:bigint,tags:array<string>>'
     """
-    for read in (_Reader.whole_type, _Reader.table_schema):
-        try:
-            return read(_Reader(text))
-        except _NotSimple:
-            continue
+    for parse in (_Reader.type, _Reader.fields):
+        with suppress(_NotSimple):
+            reader = _Reader(text)
+            found = parse(reader)
+            if not reader.tokens:
+                return found
     return None
 
 
@@ -67,18 +70,6 @@ class _Reader:
             raise _NotSimple
         return self.tokens.pop()
 
-    def whole_type(self) -> DataType:
-        found = self.type()
-        if self.tokens:
-            raise _NotSimple
-        return found
-
-    def table_schema(self) -> DataType:
-        found = self.fields()
-        if self.tokens:
-            raise _NotSimple
-        return found
-
     def type(self) -> DataType:
         from pyspark.sql import types
 
@@ -86,26 +77,25 @@ class _Reader:
         if name in _DECIMALS:
             return self.decimal()
         if name == "array":
-            self.take("<")
-            element = self.type()
-            self.take(">")
-            return types.ArrayType(element)
+            return types.ArrayType(*self.within_brackets(self.type))
         if name == "map":
-            self.take("<")
-            key = self.type()
-            self.take(",")
-            value = self.type()
-            self.take(">")
-            return types.MapType(key, value)
+            return types.MapType(*self.within_brackets(self.type, self.type))
         if name == "struct":
-            self.take("<")
-            fields = self.fields()
-            self.take(">")
+            fields: DataType = self.within_brackets(self.fields)[0]
             return fields
         if name not in _CLASSES:
             raise _NotSimple
         made: DataType = getattr(types, _CLASSES[name] or f"{name.title()}Type")()
         return made
+
+    def within_brackets(self, *parsers: Callable[[], DataType]) -> list[Any]:
+        """Parse `<a, b>`, each part with one of the parsers."""
+        found = []
+        for sign, parse in zip("<,", parsers, strict=False):
+            self.take(sign)
+            found.append(parse())
+        self.take(">")
+        return found
 
     def decimal(self) -> DataType:
         from pyspark.sql.types import DecimalType
