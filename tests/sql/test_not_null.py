@@ -54,6 +54,21 @@ def test_every_spelling_forbids_null(
     assert spark.table(TABLE).count() == 2
 
 
+def test_a_temporary_view_hides_the_table_of_its_name(
+    spark: SparkSession, create: Callable[..., None]
+) -> None:
+    create()
+    name = TABLE.rpartition(".")[2]
+    spark.sql(f"CREATE TEMPORARY VIEW {name} AS SELECT 1 AS id, 'a' AS name")
+    try:
+        with pytest.raises(PySparkException) as failed:
+            spark.sql(f"ALTER TABLE {name} ALTER COLUMN name SET NOT NULL")
+    finally:
+        spark.catalog.dropTempView(name)
+    assert (condition_of(failed.value) or "").startswith("EXPECT_TABLE_NOT_VIEW")
+    assert nullable(spark)["name"]
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lakeward.quoting import quote_name
-from lakeward.spark_internals import delta_log, java_array, jvm_view
+from lakeward.quoting import names_path
+from lakeward.session import in_catalog
+from lakeward.spark_internals import delta_log, java_array, jvm_view, session_state
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
@@ -30,22 +31,30 @@ def parse_altered_columns(
     return table, columns
 
 
-def delta_location(spark: SparkSession, table: Sequence[str]) -> str | None:
-    """Return the folder of a Delta table; None if there is no such table, or it is another object."""
+def find_delta_log(spark: SparkSession, table: Sequence[str]) -> Any:
+    """Return Delta's log of a table or of delta.`/path`; None for unknown names and other objects."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
+    if names_path(table):
+        log = delta_log(spark, table[1]) if table[0].lower() == "delta" else None
+        return log if log is not None and log.tableExists() else None
+    is_temporary = len(table) == 1 and session_state(spark).catalog().getTempView(table[0]).isDefined()
+    found = None if is_temporary or len(table) > 3 else in_catalog(spark, table)
+    if found is None:
+        return None
+    catalog, identifier = found
     try:
-        detail = spark.sql(f"DESCRIBE DETAIL {quote_name(table)}").first()
+        loaded = catalog.loadTable(identifier)
     except (PySparkException, Py4JJavaError):
         return None
-    return str(detail["location"]) if detail is not None and detail["format"] == "delta" else None
+    return loaded.deltaLog() if loaded.getClass().getSimpleName() == "DeltaTableV2" else None
 
 
-def start_transaction(spark: SparkSession, location: str) -> Any:
-    """Return a new transaction of Delta on the table in the folder `location`."""
+def start_transaction(spark: SparkSession, log: Any) -> Any:
+    """Return a new transaction of Delta on the newest version of a table."""
     jvm: Any = jvm_view(spark)
-    return delta_log(spark, location).startTransaction(jvm.scala.Option.empty(), jvm.scala.Option.empty())
+    return log.startTransaction(jvm.scala.Option.empty(), jvm.scala.Option.empty())
 
 
 def find_fields(schema: dict[str, Any], path: Sequence[str]) -> list[dict[str, Any]]:

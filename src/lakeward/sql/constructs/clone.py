@@ -14,11 +14,12 @@ from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
+from lakeward.sql.schema_changes import find_delta_log, start_transaction
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # Properties that Delta computes for the new table.
 _COMPUTED = (
@@ -27,9 +28,9 @@ _COMPUTED = (
     "delta.feature.",
     "delta.columnMapping.maxColumnId",
 )
-# Table features that columns of a clone need → the property with which Delta enables each.
-_FEATURES = {"allowColumnDefaults": "delta.feature.allowColumnDefaults"}
-_DEFAULTS = "spark.databricks.delta.properties.defaults."
+# Without this table feature Delta refuses columns with default values.
+_COLUMN_DEFAULTS = "allowColumnDefaults"
+_DEFAULTS = f"feature.{_COLUMN_DEFAULTS}"
 _CREATE, _IF_NOT_EXISTS, _REPLACE, _CREATE_OR_REPLACE = (
     "create",
     "if not exists",
@@ -148,6 +149,7 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
         assert detail is not None
         if detail["format"] == "delta":
             own = (detail["properties"] or {}).items()
+            has_defaults = _COLUMN_DEFAULTS in (detail["tableFeatures"] or ())
             return _Layout(
                 True,
                 detail["sizeInBytes"],
@@ -155,7 +157,7 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
                 detail["partitionColumns"],
                 detail["clusteringColumns"],
                 {key: value for key, value in own if not key.startswith(_COMPUTED)}
-                | _needed_features(detail),
+                | ({f"delta.{_DEFAULTS}": "supported"} if has_defaults else {}),
                 detail["description"],
             )
         kind, partitions = detail["format"], detail["partitionColumns"]
@@ -169,11 +171,6 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
     listed = rows.select("_metadata.file_path", "_metadata.file_size").distinct()
     row = listed.selectExpr("coalesce(sum(file_size), 0)", "count(*)").collect()[0]
     return _Layout(False, row[0], row[1], partitions or ())
-
-
-def _needed_features(detail: Row) -> dict[str, str]:
-    """Return the properties without which Delta refuses the columns of a clone: those with default values."""
-    return {key: "supported" for name, key in _FEATURES.items() if name in (detail["tableFeatures"] or ())}
 
 
 def _partitions(rows: DataFrame) -> list[str]:
@@ -200,9 +197,8 @@ class ShallowClone(Command):
             return None
         folder, source = self.options.location, self.source.resolve(spark)
         # Delta reads the features of a clone from the session alone.
-        features = {
-            f"{_DEFAULTS}{key.removeprefix('delta.')}": value for key, value in self._features(spark).items()
-        }
+        key = f"spark.databricks.delta.properties.defaults.{_DEFAULTS}"
+        features = {key: "supported"} if self._has_defaults(spark) else {}
         with temporary_conf(spark, features):
             if folder is None or exists:
                 return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
@@ -213,18 +209,13 @@ class ShallowClone(Command):
         spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(folder)}")
         return cloned
 
-    def _features(self, spark: SparkSession) -> dict[str, str]:
-        from pyspark.errors import PySparkException
-
-        table = self.source.table
-        if names_path(table) and table[0].lower() != "delta":
-            return {}
-        try:
-            detail = spark.sql(f"DESCRIBE DETAIL {quote_name(table)}").first()
-        except PySparkException:
-            return {}  # Delta's own error has the condition of a clone
-        assert detail is not None
-        return _needed_features(detail)
+    def _has_defaults(self, spark: SparkSession) -> bool:
+        """Return whether the source is a Delta table with the feature of column defaults."""
+        log = find_delta_log(spark, self.source.table)
+        if log is None:
+            return False
+        names = start_transaction(spark, log).protocol().readerAndWriterFeatureNames()
+        return bool(names.contains(_COLUMN_DEFAULTS))
 
 
 def _require_no_policies(spark: SparkSession, source: CloneSource) -> None:

@@ -16,7 +16,7 @@ from lakeward.sql.constructs.catalogs import require_collation
 from lakeward.sql.schema_changes import (
     COLUMN_DEPTH,
     commit_schema,
-    delta_location,
+    find_delta_log,
     find_fields,
     parse_altered_columns,
     start_transaction,
@@ -42,10 +42,10 @@ class AlterCollation(Command):
     text: str
 
     def run(self, spark: SparkSession) -> DataFrame | None:
-        location = delta_location(spark, self.table)
-        if location is None:
+        log = find_delta_log(spark, self.table)
+        if log is None:
             return run_with_delta(spark, self.text)
-        transaction = start_transaction(spark, location)
+        transaction = start_transaction(spark, log)
         schema = json.loads(transaction.metadata().schemaString())
         changed, changes = deepcopy(schema), []
         for path, collation in self.columns:

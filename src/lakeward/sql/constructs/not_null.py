@@ -14,7 +14,7 @@ from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.schema_changes import (
     COLUMN_DEPTH,
     commit_schema,
-    delta_location,
+    find_delta_log,
     find_fields,
     parse_altered_columns,
     start_transaction,
@@ -38,10 +38,10 @@ class SetNotNull(Command):
     text: str
 
     def run(self, spark: SparkSession) -> DataFrame | None:
-        location = delta_location(spark, self.table)
-        if location is None:
+        log = find_delta_log(spark, self.table)
+        if log is None:
             return run_with_delta(spark, self.text)
-        transaction = start_transaction(spark, location)
+        transaction = start_transaction(spark, log)
         metadata = transaction.metadata()
         schema = json.loads(metadata.schemaString())
         changed = deepcopy(schema)
@@ -50,7 +50,8 @@ class SetNotNull(Command):
             return run_with_delta(spark, self.text)
         transaction.filterFiles()  # rows that others append meanwhile are a conflict
         version = transaction.snapshot().version()
-        self._require_values(spark.read.format("delta").option("versionAsOf", version).load(location))
+        rows = spark.read.format("delta").option("versionAsOf", version).load(str(log.dataPath()))
+        self._require_values(rows)
         changes = [{"column": quote_name(path), "nullable": False} for path in paths if path]
         commit_schema(spark, transaction, json.dumps(changed), changes)
         return None
