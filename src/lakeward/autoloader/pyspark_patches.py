@@ -27,7 +27,7 @@ from lakeward.autoloader.read_plan import (
 from lakeward.autoloader.streams.query_progress import to_databricks_progress
 from lakeward.errors import CloudFilesError
 from lakeward.patching import Order, PatchSpec
-from lakeward.spark_internals import analyzed_plan, java_query, use_python_progress
+from lakeward.spark_internals import analyzed_plan, java_query, scala_list, use_python_progress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -188,10 +188,8 @@ def start_query(df: DataFrame, start: Callable[[], StreamingQuery]) -> Streaming
 
 def _sources(df: DataFrame) -> Iterator[tuple[str, ReadPlan]]:
     """Yield Auto Loader sources of a DataFrame with the name of their checkpoint directory."""
-    leaves = analyzed_plan(df).collectLeaves()
     streaming: list[Any] = []
-    for index in range(leaves.size()):
-        leaf = leaves.apply(index)
+    for leaf in scala_list(analyzed_plan(df).collectLeaves()):
         if not leaf.getClass().getSimpleName().startswith("Streaming") or any(
             leaf.equals(s) for s in streaming
         ):

@@ -30,7 +30,7 @@ from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
 from lakeward.quoting import quote_identifier
 from lakeward.session.paths import PathMap
-from lakeward.spark_internals import analyzed_plan, jvm_view
+from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -239,9 +239,8 @@ def references_metadata(df: DataFrame) -> bool:
 
 def _plan_nodes(plan: Any) -> Iterator[Any]:
     yield plan
-    children = plan.children()
-    for index in range(children.size()):
-        yield from _plan_nodes(children.apply(index))
+    for child in scala_list(plan.children()):
+        yield from _plan_nodes(child)
 
 
 def _is_source(plan: Any) -> bool:

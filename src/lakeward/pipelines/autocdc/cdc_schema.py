@@ -20,7 +20,7 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.elements import ChangeArgs
 from lakeward.pipelines.graph.query_plans import class_name
 from lakeward.quoting import quote_identifier
-from lakeward.spark_internals import analyzed_plan
+from lakeward.spark_internals import analyzed_plan, scala_list
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -32,8 +32,7 @@ class SourceColumns:
 
     def __init__(self, source: DataFrame) -> None:
         self._source = source
-        output = analyzed_plan(source).output()
-        ids = [str(output.apply(index).exprId()) for index in range(output.size())]
+        ids = [str(each.exprId()) for each in scala_list(analyzed_plan(source).output())]
         self._names = dict(zip(ids, source.columns, strict=True))
         self._literal = {name.lower(): name for name in source.columns}
 

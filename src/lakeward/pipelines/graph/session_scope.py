@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lakeward.errors import ConfigurationError
 from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.session import temporary_conf
-from lakeward.spark_internals import catalog_manager, java_gateway, jvm_view
+from lakeward.spark_internals import catalog_manager, java_array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,13 +58,8 @@ def current_default_schema(spark: SparkSession) -> DefaultSchema:
 
 def _set_current(spark: SparkSession, catalog: str, namespace: list[str]) -> None:
     manager = catalog_manager(spark)
-    jvm: Any = jvm_view(spark)
-    gateway: Any = java_gateway(spark)
-    parts = gateway.new_array(jvm.java.lang.String, len(namespace))
-    for i, part in enumerate(namespace):
-        parts[i] = part
     manager.setCurrentCatalog(catalog)
-    manager.setCurrentNamespace(parts)
+    manager.setCurrentNamespace(java_array(spark, *namespace))
 
 
 class DatasetReader(Protocol):

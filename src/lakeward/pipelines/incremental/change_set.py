@@ -18,8 +18,8 @@ from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, without_equal_days
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
 from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
-from lakeward.pipelines.storage.delta_tables import snapshot_bytes
-from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
+from lakeward.pipelines.storage.delta_tables import read_commit_info, snapshot_bytes
+from lakeward.spark_internals import analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -301,16 +301,13 @@ class Source:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
-        path = self._java.org.apache.hadoop.fs.Path(self._log.logPath(), f"{version:020d}.json")
         try:
-            lines = scala_list(self._log.store().read(path, self._log.newDeltaHadoopConf()))
+            info = read_commit_info(self._java, self._log, version)
         except (Py4JJavaError, PySparkException):
             return None
-        for line in lines:
-            info = json.loads(line).get("commitInfo") if '"commitInfo"' in line else None
-            if info is not None:
-                return str(info.get("txnId") or info.get("inCommitTimestamp") or info.get("timestamp"))
-        return None
+        if not info:
+            return None
+        return str(info.get("txnId") or info.get("inCommitTimestamp") or info.get("timestamp"))
 
     def _unknown(self, new: Any, issue_type: str, reason: str) -> ChangeSet:
         issue = Issue(issue_type, f"{self.name}: {reason}.", table=self.name)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lakeward.spark_internals import frame_from_java, java_frame, jvm_view, logical_plan
+from lakeward.spark_internals import frame_from_java, java_frame, jvm_view, logical_plan, scala_list
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
@@ -71,8 +71,7 @@ def hint_small(frame: DataFrame) -> DataFrame:
 
     Spark does not know how few they are: it estimates them from the tables that they were computed from.
     """
-    leaves: Any = logical_plan(frame).collectLeaves()
-    plans = [leaves.apply(index) for index in range(leaves.length())]
+    plans = scala_list(logical_plan(frame).collectLeaves())
     if not plans or not all(_is_stored(plan) or _name(plan) == "LocalRelation" for plan in plans):
         return frame
     rows = _rows(frame)

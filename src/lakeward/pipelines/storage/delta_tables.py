@@ -16,10 +16,12 @@ from lakeward.spark_internals import (
     catalog_manager,
     delta_log,
     frame_from_java,
+    java_array,
     java_gateway,
     java_session,
     jvm_view,
     scala_context,
+    scala_list,
 )
 
 if TYPE_CHECKING:
@@ -88,8 +90,7 @@ class StoredTable:
 
     @property
     def partition_cols(self) -> tuple[str, ...]:
-        columns = self._snapshot.metadata().partitionColumns()
-        return tuple(columns.apply(i) for i in range(columns.length()))
+        return tuple(scala_list(self._snapshot.metadata().partitionColumns()))
 
     @property
     def skipping_columns(self) -> frozenset[str]:
@@ -100,13 +101,7 @@ class StoredTable:
     def commit(self, version: int | None = None) -> DeltaCommit:
         """Return the commit of `version` (default: the current one)."""
         number = self.version if version is None else version
-        path = self._packages.org.apache.hadoop.fs.Path(self._log.logPath(), f"{number:020d}.json")
-        lines = self._log.store().read(path, self._log.newDeltaHadoopConf())
-        for i in range(lines.length()):
-            action = json.loads(lines.apply(i))
-            if "commitInfo" in action:
-                return DeltaCommit(number, action["commitInfo"])
-        return DeltaCommit(number, {})
+        return DeltaCommit(number, read_commit_info(self._packages, self._log, number))
 
     def commits(self) -> Iterator[DeltaCommit]:
         """Yield the commits from the newest one to the oldest one that is in the log."""
@@ -131,6 +126,22 @@ def snapshot_bytes(snapshot: Any) -> int:
     return int(checksum.get().tableSizeBytes() if checksum.isDefined() else snapshot.sizeInBytes())
 
 
+def read_commit_info(packages: Any, log: Any, version: int) -> dict[str, Any]:
+    """Return what a commit records of itself, {} for one without; Java's errors if it is not in the log.
+
+    `packages` is the root of the JVM's packages.
+    """
+    path = packages.org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
+    lines = log.store().read(path, log.newDeltaHadoopConf())
+    # It is the first line as a rule; the others, one a file, stay in the JVM.
+    for index in range(lines.length()):
+        line = lines.apply(index)
+        info = json.loads(line).get("commitInfo") if '"commitInfo"' in line else None
+        if info is not None:
+            return dict(info)
+    return {}
+
+
 def load_table(spark: SparkSession, name: tuple[str, ...]) -> StoredTable | None:
     """Return the Delta table `catalog.schema.table`, None if it does not exist."""
     from py4j.protocol import Py4JJavaError
@@ -138,13 +149,9 @@ def load_table(spark: SparkSession, name: tuple[str, ...]) -> StoredTable | None
 
     catalog = catalog_manager(spark).catalog(name[0])
     jvm: Any = jvm_view(spark)
-    gateway: Any = java_gateway(spark)
-    namespace = gateway.new_array(jvm.java.lang.String, 1)
-    namespace[0] = name[1]
+    identifiers = jvm.org.apache.spark.sql.connector.catalog.Identifier
     try:
-        table = catalog.loadTable(
-            jvm.org.apache.spark.sql.connector.catalog.Identifier.of(namespace, name[2])
-        )
+        table = catalog.loadTable(identifiers.of(java_array(spark, name[1]), name[2]))
     except (Py4JJavaError, PySparkException) as error:
         if "NoSuch" in type(error).__name__ or "NOT_FOUND" in str(error) or "NoSuch" in str(error):
             return None
