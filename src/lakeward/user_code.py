@@ -7,8 +7,24 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
+# Folders that hold other people's code, or what tools have made.
+_OTHER_FOLDERS = frozenset(
+    (
+        *("__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env", "spark-warehouse"),
+        *("metastore_db", "target", "htmlcov"),
+    )
+)
 _INSTALLED = {"site-packages", "dist-packages"}
 _LAKEWARD = Path(__file__).resolve().parent
+
+
+def is_source_folder(name: str) -> bool:
+    """Return whether a folder of this name may contain source files of the user.
+
+    >>> [is_source_folder(name) for name in ("src", ".git", "build", "shop.egg-info")]
+    [True, False, False, False]
+    """
+    return name not in _OTHER_FOLDERS and not name.startswith(".") and not name.endswith(".egg-info")
 
 
 def is_user_file(path: object, roots: Iterable[str | Path] = ()) -> bool:

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lakeward.user_code import is_source_folder
+
 FileKind = Literal["python", "notebook", "sql", "bundle", "job", "requirements"]
 
 LARGEST = 4_000_000
 """Bytes of the largest file that is read: what is larger is data, whatever it is called."""
 
-# Folders that hold other people's code, or what tools have made.
-_SKIPPED = frozenset(
-    (
-        *("__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env", "spark-warehouse"),
-        *("metastore_db", "target", "htmlcov"),
-    )
-)
 _SUFFIXES: dict[str, FileKind] = {
     ".py": "python",
     ".ipynb": "notebook",
@@ -65,7 +60,7 @@ def _walk(folder: Path, prefix: str, seen: set[tuple[int, int]]) -> Iterator[Sou
         except OSError:
             continue
         if is_folder:
-            if entry.name.startswith(".") or entry.name in _SKIPPED or entry.name.endswith(".egg-info"):
+            if not is_source_folder(entry.name):
                 continue
             path = folder / entry.name
             identity = _identity(path)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import ConfigurationError
 from lakeward.session.paths import PathMap
+from lakeward.user_code import is_source_folder
 
 if TYPE_CHECKING:
     from lakeward.session.settings import Settings
@@ -26,20 +27,6 @@ MOUNT_ADVICE = (
 _ROOTS = ("/Workspace/", "/Repos/", "/Users/", "/Shared/")
 _EXTENSIONS = (".py", ".sql", ".ipynb")
 _MARKERS = ("pyproject.toml", "databricks.yml", "databricks.yaml", "setup.py", "setup.cfg")
-# Installed packages and the output of builds.
-_SKIPPED = frozenset(
-    (
-        "__pycache__",
-        "node_modules",
-        "site-packages",
-        "build",
-        "dist",
-        "venv",
-        "env",
-        "spark-warehouse",
-        "target",
-    )
-)
 
 
 def is_platform_path(path: str) -> bool:
@@ -157,7 +144,7 @@ def _find_by_tail(path: str, root: Path, extensions: Sequence[str], *, folders: 
 def _find_entries(base: Path, names: Sequence[str], *, folders: bool) -> Iterator[tuple[Path, Path]]:
     """Yield (folder, entry) for each folder at or below `base` with an entry of one of `names`, the first."""
     for folder, inner, files in os.walk(base):
-        inner[:] = sorted(each for each in inner if not each.startswith(".") and each not in _SKIPPED)
+        inner[:] = sorted(filter(is_source_folder, inner))
         present = set(inner if folders else files)
         name = next((each for each in names if each in present), None)
         if name is not None:
