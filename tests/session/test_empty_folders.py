@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 
 from lakeward.error_formatting import describe_error
 from lakeward.session import PathMap, Settings
-from lakeward.session.patches.errors_patch import empty_folder_hint
+from lakeward.session.missing_folders import empty_folder_hint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
