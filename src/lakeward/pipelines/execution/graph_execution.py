@@ -106,7 +106,8 @@ class GraphExecution:
                 self._evaluator.drop_views()
         for resolved in self.resolved_graph.datasets.values():
             if resolved.dataset.is_view:
-                self._end(resolved, view_result(resolved, self.flow_results, self._has_run(resolved)))
+                has_run = _has_run(resolved, self.resolved_graph, self.selection)
+                self._end(resolved, view_result(resolved, self.flow_results, has_run))
 
     def run_again(self) -> None:
         """Run one more pass without resets. The row counts of all passes are added up."""
@@ -136,8 +137,7 @@ class GraphExecution:
     @property
     def errors(self) -> list[str]:
         """Return the errors of the failed datasets, in the order in which they failed."""
-        failed = [result for result in self.results.values() if result.state == "FAILED"]
-        return [result.error for result in failed if result.error]
+        return [each.error for each in self.results.values() if each.state == "FAILED" and each.error]
 
     def _query_started(self, dataset: Dataset, flow: str, query: StreamingQuery) -> None:
         self._queries.append(query)
@@ -185,7 +185,9 @@ class GraphExecution:
             self.reporter.flow_state(dataset, flow.name, "RUNNING")
             try:
                 with keep_interrupts(self._interrupts):
-                    flow_result = yield from self._run_flow(resolved, flow)
+                    flow_result = yield from self._when_ready(
+                        resolved, flow, partial(self._run_with_retries, resolved, flow)
+                    )
             except Exception as error:  # noqa: BLE001  # a failure of one flow does not end the others
                 errors.append(self._failed(dataset, flow, error))
                 continue
@@ -245,9 +247,6 @@ class GraphExecution:
             return [text]
         return []
 
-    def _run_flow(self, resolved: ResolvedDataset, flow: Flow) -> QueryTask[FlowResult]:
-        return self._when_ready(resolved, flow, lambda: self._run_with_retries(resolved, flow))
-
     def _when_ready(
         self, resolved: ResolvedDataset, flow: Flow, make: Callable[[], QueryTask[T]]
     ) -> QueryTask[T]:
@@ -304,11 +303,11 @@ class GraphExecution:
         self.results[key] = result
         self.totals[key] = result if self._is_first_pass else merge_results(self.totals[key], result)
 
-    def _has_run(self, view: ResolvedDataset) -> bool:
-        """Return whether a table that reads the view, itself or by other views, was refreshed."""
-        datasets = self.resolved_graph.datasets.values()
-        readers = [each for each in datasets if view.dataset.key in each.inputs]
-        return not readers or any(
-            self._has_run(each) if each.dataset.is_view else each.dataset.key in self.selection.refresh
-            for each in readers
-        )
+
+def _has_run(view: ResolvedDataset, graph: ResolvedGraph, selection: RefreshSelection) -> bool:
+    """Return whether a table that reads the view, itself or by other views, was refreshed."""
+    readers = [each for each in graph.datasets.values() if view.dataset.key in each.inputs]
+    return not readers or any(
+        _has_run(each, graph, selection) if each.dataset.is_view else each.dataset.key in selection.refresh
+        for each in readers
+    )

@@ -389,9 +389,8 @@ class PipelineExecution:
         return EventLog(self.spark, storage / "event_log", origin, event_file=EventFileWriter(storage))
 
     def _record_unreached(self, graph: DataflowGraph, resolved_graph: ResolvedGraph) -> None:
-        for dataset in graph:
-            result = unreached_result(dataset, resolved_graph, dry_run=self.options.dry_run)
-            self.results[dataset.key] = result
+        for each in graph:
+            self.results[each.key] = unreached_result(each, resolved_graph, dry_run=self.options.dry_run)
 
 
 def _is_reset(resolved: ResolvedDataset, selection: RefreshSelection) -> bool:
