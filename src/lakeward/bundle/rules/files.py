@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lakeward.bundle.git_sources import is_from_git
 from lakeward.bundle.resolved_bundle import NOTEBOOK_SUFFIXES, Bundle, connector_of
-from lakeward.bundle.rules.rule import Breach, tasks
+from lakeward.bundle.rules.rule import Breach, Task, tasks
 from lakeward.errors import ConfigurationError
 from lakeward.session import find_platform_file, find_platform_sources, is_platform_path
 
@@ -20,13 +20,17 @@ _MARKERS = {
 _ELSEWHERE = ("/", "dbfs:", "s3:", "abfss:", "gs:", "file:", "http:", "https:", "{{")
 
 
-def notebooks(bundle: Bundle) -> Iterator[Breach]:
-    """Yield notebooks that are not in the bundle."""
+def _notebook_tasks(bundle: Bundle) -> Iterator[tuple[Task, str]]:
+    """Yield the tasks with a notebook that is no Git source, and its path, "" for one without."""
     for task in tasks(bundle):
         spec = task.settings.get("notebook_task")
-        if not isinstance(spec, Mapping) or is_from_git(bundle.jobs[task.job], spec):
-            continue
-        name = str(spec.get("notebook_path") or "")
+        if isinstance(spec, Mapping) and not is_from_git(bundle.jobs[task.job], spec):
+            yield task, str(spec.get("notebook_path") or "")
+
+
+def notebooks(bundle: Bundle) -> Iterator[Breach]:
+    """Yield notebooks that are not in the bundle."""
+    for task, name in _notebook_tasks(bundle):
         if not name or (_is_local(name) and _notebook(bundle.root, name) is None):
             where = (*task.path, "notebook_task", "notebook_path")
             yield where, f"{task.name} runs the notebook `{name}`, which does not exist."
@@ -34,11 +38,7 @@ def notebooks(bundle: Bundle) -> Iterator[Breach]:
 
 def notebook_markers(bundle: Bundle) -> Iterator[Breach]:
     """Yield source files that run as notebooks without the marker."""
-    for task in tasks(bundle):
-        spec = task.settings.get("notebook_task")
-        if not isinstance(spec, Mapping) or is_from_git(bundle.jobs[task.job], spec):
-            continue
-        name = str(spec.get("notebook_path") or "")
+    for task, name in _notebook_tasks(bundle):
         file = _notebook(bundle.root, name) if name and _is_local(name) else None
         marker = _MARKERS.get(file.suffix) if file else None
         if file is None or marker is None:
