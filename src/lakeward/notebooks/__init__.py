@@ -14,5 +14,5 @@ from lakeward.notebooks.python_code import MAGIC, Compiler
 from lakeward.notebooks.recorder import CellRecord
 from lakeward.notebooks.run_magic import find_run_notebook, parse_run_line
 from lakeward.notebooks.runner import run
-from lakeward.notebooks.source_format import PYTHON_MARK, SQL_MARK, has_sql_separators, parse_export
+from lakeward.notebooks.source_format import has_sql_separators, parse_export
 from lakeward.notebooks.sql_cells import statements_of

@@ -35,7 +35,7 @@ from lakeward.sql.constructs.materialized_views import (
 )
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.tables import TrimLoadHistory
-from lakeward.sql.parameters import fill_parameters, parameter_markers, unbound_parameters
+from lakeward.sql.parameters import fill_parameters, unbound_parameters
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
 from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
