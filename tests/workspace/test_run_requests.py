@@ -60,8 +60,11 @@ def test_a_repair_takes_other_parameters(client: Any, server: Server) -> None:
     job_id = server.job(only={"code": code, "task": {"parameters": ["bad"]}})
     waiter = client.jobs.run_now(job_id)
     assert server.ended(waiter.run_id)["state"]["result_state"] == "FAILED"
+    latest = None
     for parameters, result in ((["worse"], "FAILED"), (["good"], "SUCCESS")):
-        client.jobs.repair_run(waiter.run_id, rerun_tasks=["only"], python_params=parameters)
+        latest = client.jobs.repair_run(
+            waiter.run_id, rerun_tasks=["only"], python_params=parameters, latest_repair_id=latest
+        ).response.repair_id
         run = server.ended(waiter.run_id)
         assert run["state"]["result_state"] == result
         assert run["overriding_parameters"] == {"python_params": parameters}

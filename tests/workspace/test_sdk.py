@@ -107,6 +107,29 @@ def test_a_failed_run_says_why_and_is_repaired(client: Any, code: Callable[[str]
         client.jobs.get_run(waiter.run_id)
 
 
+def test_repairs_keep_what_they_do_not_run_and_name_the_repair_before(
+    client: Any, code: Callable[[str], str]
+) -> None:
+    code("import sys\nassert sys.argv[1:] != ['fail']")
+    fails = task("fails", "{{job.parameters.how}}", after="fine")
+    parameters = [jobs.JobParameterDefinition(name="how", default="fail")]
+    job = client.jobs.create(name="twice", tasks=[task("fine"), fails], parameters=parameters)
+    run_id = client.jobs.run_now(job.job_id).run_id
+    ended(client, run_id)
+    first = client.jobs.repair_run(run_id, rerun_tasks=["fails"]).response.repair_id
+    run = ended(client, run_id)
+    assert [each.state.result_state.value for each in run.tasks] == ["SUCCESS", "FAILED"]
+    for given in (None, first + 1):
+        with pytest.raises(sdk.errors.InvalidParameterValue, match="latest_repair_id"):
+            client.jobs.repair_run(run_id, rerun_all_failed_tasks=True, latest_repair_id=given)
+    client.jobs.repair_run(
+        run_id, rerun_all_failed_tasks=True, latest_repair_id=first, job_parameters={"how": "well"}
+    )
+    run = ended(client, run_id)
+    assert [each.state.result_state.value for each in run.tasks] == ["SUCCESS", "SUCCESS"]
+    assert [each.attempt_number for each in run.tasks] == [0, 2]
+
+
 def test_a_run_is_canceled_while_its_log_is_read(client: Any, code: Callable[[str], str]) -> None:
     code("import time\nprint('begun', flush=True)\ntime.sleep(60)")
     job = client.jobs.create(name="long", tasks=[task("only")])
@@ -179,6 +202,8 @@ def test_pipelines_are_kept_and_updates_tell_how_they_went(client: Any, server: 
     assert "nowhere.py" in event.error.exceptions[0].message
     assert event.origin.update_id == update.update_id
     assert client.pipelines.list_updates(made.pipeline_id).updates[0].update_id == update.update_id
+    with pytest.raises(sdk.errors.OperationFailed, match=r"got PipelineState\.FAILED: .*nowhere\.py"):
+        client.pipelines.wait_get_pipeline_idle(made.pipeline_id)
     client.pipelines.stop(made.pipeline_id)
     client.pipelines.delete(made.pipeline_id)
     with pytest.raises(sdk.errors.ResourceDoesNotExist):

@@ -37,8 +37,11 @@ class StoredPipeline:
         updates = self.store.find("update", parent=self.pipeline_id, newest_first=True, limit=5)
         active = bool(updates) and updates[0]["state"] not in UPDATE_ENDS
         state = "RUNNING" if active else "FAILED" if updates and updates[0]["state"] == "FAILED" else "IDLE"
+        # `wait_get_pipeline_idle` of clients prints it.
+        cause = updates[0].get("failure") if state == "FAILED" else None
         return {
             **self.body,
+            **({"cause": cause} if cause else {}),
             "name": self.body["spec"].get("name"),
             "state": state,
             "latest_updates": [

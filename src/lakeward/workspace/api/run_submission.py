@@ -97,6 +97,7 @@ def repair(call: ServerRequest) -> Any:
     run = run_of(call, call.required("run_id"), "CAN_MANAGE_RUN")
     _refuse_active(run)
     request = _request(call, "jobs/runs/repair")
+    _require_latest_repair(run, request.get("latest_repair_id"))
     keys = set(request.get("rerun_tasks") or ())
     known = {task["task_key"] for task in run["tasks"]}
     if keys - known:
@@ -121,6 +122,7 @@ def repair(call: ServerRequest) -> Any:
     def edit(body: Document) -> None:
         # Again, on the run as it is now: another client may have repaired it since it was read.
         _refuse_active(body)
+        _require_latest_repair(body, request.get("latest_repair_id"))
         run_state.repair(body, keys, numbers=call.store.number, repair_id=repair_id, at=now())
         for parameter in body.get("job_parameters") or ():
             parameter["value"] = given.get(parameter["name"], parameter["value"])
@@ -139,6 +141,17 @@ def repair(call: ServerRequest) -> Any:
 def _refuse_active(run: Document) -> None:
     if run_state.is_active(run):
         raise ApiError(400, "INVALID_STATE", "A run that is active cannot be repaired.")
+
+
+def _require_latest_repair(run: Document, given: Any) -> None:
+    """Refuse a repair that does not name the one before it: its client has not seen what that changed."""
+    repairs = [each["id"] for each in run.get("repair_history") or () if "id" in each]
+    if repairs and given != repairs[-1]:
+        found = "none was given" if given is None else f"{given} is not the latest"
+        raise invalid_parameter(
+            f"latest_repair_id is required to repair a run again, and {found}. "
+            "The repair_history of jobs/runs/get with include_history=true has it last."
+        )
 
 
 def _request(call: ServerRequest, name: str) -> Document:

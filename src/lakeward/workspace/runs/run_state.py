@@ -62,7 +62,9 @@ def begin(run: Document, at: int) -> None:
 
 
 def task_changed(run: Document, key: str, state: str, at: int) -> None:
-    """Set the state of a task."""
+    """Set the state of a task; a repair leaves that of tasks which it does not run."""
+    if state == "EXCLUDED" and run.get("repair_history") and key not in run.get("only", ()):
+        return
     for task in run["tasks"]:
         if task["task_key"] == key:
             life, result = _TASK_STATES.get(state, ("RUNNING", None))

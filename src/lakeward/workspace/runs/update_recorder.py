@@ -62,8 +62,9 @@ class UpdateRecorder:
         failed = [each for each in result.get("datasets") or () if each.get("error")]
         error = result.get("refused") or result.get("error") or reason
         error = error or (f"{failed[0]['name']}: {failed[0]['error']}" if failed else "")
-        self._add_event(update_event(self._pipeline, self._id, state, error if state == "FAILED" else ""))
-        self._set_state(state, active=False, datasets=result.get("datasets") or [])
+        failure = error if state == "FAILED" else ""
+        self._add_event(update_event(self._pipeline, self._id, state, failure))
+        self._set_state(state, active=False, datasets=result.get("datasets") or [], failure=failure)
 
     def _update_graph(self, progress: Mapping[str, Any]) -> None:
         key = self._pipeline["pipeline_id"]

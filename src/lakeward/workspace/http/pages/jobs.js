@@ -77,7 +77,7 @@ export async function run([, , id, taskId]) {
     String((task.attempt_number || 0) + 1), took(task.start_time, task.end_time), timeline(one, task), cut(task.state.state_message, 200)]);
   const failed = !isActive(one) && stateOf(one) !== "SUCCESS";
   const actions = [isActive(one) ? button("Cancel", () => ask("/api/2.2/jobs/runs/cancel", { run_id: one.run_id })) : null,
-    failed ? button("Repair: run failed tasks again", () => ask("/api/2.2/jobs/runs/repair", { run_id: one.run_id, rerun_all_failed_tasks: true })) : null,
+    failed ? button("Repair: run failed tasks again", () => ask("/api/2.2/jobs/runs/repair", { run_id: one.run_id, rerun_all_failed_tasks: true, latest_repair_id: ((one.repair_history || []).at(-1) || {}).id })) : null,
     !isActive(one) && one.job_id ? runNow(one.job_id) : null];
   const parameters = (one.job_parameters || []).map(each => `${each.name} = ${each.value ?? each.default ?? ""}`).join(", ");
   return [el("h1", {}, one.job_id ? link(["job", one.job_id], cut(one.run_name, 300)) : cut(one.run_name, 300), " ", state(stateOf(one))),
