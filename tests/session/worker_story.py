@@ -1,6 +1,7 @@
 """Every kind of Python worker of Spark opens a file of a volume; prints what each of them read.
 
-`python worker_story.py FOLDER` expects `x.txt` in FOLDER/one/c/s/v and FOLDER/two/c/s/v.
+`python worker_story.py FOLDER` expects FOLDER/one/c/s/v/x.txt and FOLDER/two/c/s/v/x.txt, and the module
+`newer`, which other processes have not compiled.
 """
 
 import json
@@ -22,8 +23,10 @@ FOLDER = sys.argv[1]
 
 
 def text() -> str:
-    with open(FILE) as file:
-        return file.read()
+    # A module of the user with f-strings of Python 3.12: each kind of worker imports it by itself.
+    import newer
+
+    return newer.read({"file": FILE})
 
 
 class Reader(DataSourceReader):
@@ -95,6 +98,7 @@ def main() -> None:
     point_workers(spark.sparkContext, PathMap((("/Volumes", f"{FOLDER}/one"),)))
     spark.dataSource.register(Source)
     said = {"udf": udf_reads(spark), "pandas": pandas_udf_reads(spark)}
+    said["import"] = only(spark.range(1).select(F.udf(text, "string")()))
     frame = spark.read.format("story").load()
     said["schema"] = frame.columns[0]
     said["source"] = only(frame)

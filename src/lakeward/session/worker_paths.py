@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lakeward.newer_fstrings import read_newer
 from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE
 from lakeward.session.paths import PathMap
 
@@ -56,7 +57,8 @@ def point_workers(context: Any, path_map: PathMap, *, stay: bool = True, bind_mo
 def install_from_environment() -> None:
     """Activate the map of LAKEWARD_PATHS, and change to the folder of LAKEWARD_FOLDER.
 
-    No effect without the variables.
+    No effect without the variables. Modules of the user that workers import may have newer
+    f-strings, as in the process of the user's code.
     """
     # Programs that the user's function starts must not inherit the variable.
     if folder := os.environ.pop(FOLDER, None):
@@ -67,3 +69,4 @@ def install_from_environment() -> None:
         from lakeward.session import path_redirection
 
         path_redirection.install(PathMap.from_json(text))
+        read_newer()
