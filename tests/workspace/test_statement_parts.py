@@ -91,6 +91,21 @@ def test_a_process_that_reads_nothing_blocks_no_sender(tmp_path: Path) -> None:
     channel.wait(1)
 
 
+def test_what_start_up_prints_is_no_message(tmp_path: Path) -> None:
+    received: list[dict[str, Any]] = []
+    ended: list[int] = []
+    channel = ProcessChannel(
+        [sys.executable, "-c", """print('hello'); print('{"id": 1}')"""],
+        environ={},
+        log=tmp_path / "log",
+        on_message=received.append,
+        on_exit=ended.append,
+    )
+    channel.start()
+    assert until(lambda: ended) == [0]
+    assert received == [{"id": 1}]
+
+
 class Process:
     """A statement process that runs its statements forever."""
 

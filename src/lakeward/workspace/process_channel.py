@@ -110,7 +110,9 @@ class ProcessChannel:
         assert stdout is not None
         with suppress(OSError, ValueError), stdout:
             for line in stdout:
-                self._on_message(json.loads(line))
+                # What Python's start-up prints, such as a sitecustomize, comes before the messages.
+                if line.startswith(b"{"):
+                    self._on_message(json.loads(line))
         code = self._process.wait()
         self._outbox.put(None)
         self._on_exit(code)
