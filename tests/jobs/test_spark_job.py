@@ -144,6 +144,24 @@ def test_statements_run_with_parameters_and_their_rows_are_read_by_later_tasks(
     assert f"said it's; {bundle.id_of('jobs', 'report')}\n" in shown
 
 
+def test_a_parameter_that_a_task_lacks_is_named_with_a_similar_one(tmp_path: Path) -> None:
+    task = "{{task_key: t, sql_task: {{warehouse_id: w, file: {{path: q.sql}}, parameters: {{{}}}}}}}"
+    root = (
+        "bundle: {{name: b}}\nresources: {{jobs: {{j: {{tasks: [{}]}}}}}}\n"
+        "targets: {{dev: {{default: true}}}}\n"
+    )
+    hints = {"dayy: '1'": "Did you mean `dayy`?", "x: '1'": "They have: x.", "": "They have: none."}
+    for given, hint in hints.items():
+        files = {"databricks.yml": root.format(task.format(given)), "q.sql": "select 1; select :day"}
+        write_files(tmp_path, files)
+        bundle = load(tmp_path, user="ann", environ={})
+        (done,) = jobs.run(bundle, "j", settings=Settings.here(tmp_path, environ={}, target="dev")).tasks
+        message = (
+            "[UNBOUND_SQL_PARAMETER] A statement of the task `t` reads :day, which its `parameters` lack."
+        )
+        assert (done.state, done.error) == ("FAILED", f"{message} {hint}")
+
+
 @pytest.mark.slow
 def test_tasks_in_processes_of_their_own_have_the_run_s_spark(
     shop: Callable[[str], tuple[Bundle, Settings]],

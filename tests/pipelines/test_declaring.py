@@ -311,3 +311,4 @@ def test_a_flow_into_nothing_names_the_near_miss(declare: Declare) -> None:
     )
     (error,) = declare(text).errors
     assert error.condition == "FLOW_TARGET_NOT_FOUND" and "`orders`" in str(error)
+    assert str(error).endswith('Else declare it: dp.create_streaming_table("order").')

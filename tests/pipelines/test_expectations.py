@@ -185,7 +185,8 @@ def test_a_changed_column_is_a_changed_rule_and_a_wrong_one_an_error_of_its_name
         assert result(lab.done(), "t").rows_written == 3 - bound
     lab.file("a.py", text.format("y", 0))
     error = str(result(lab.run(), "t").error)
-    assert error.startswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION] The expectation 'rule' on `")
+    where = r"\[UNRESOLVED_COLUMN\.WITH_SUGGESTION\] \S+a\.(py|sql):\d+: the expectation 'rule' on `"
+    assert re.match(where, error), error
 
 
 SHAPES = {

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.errors import ConfigurationError
+from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import SQL_OUTPUT, Task
 from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.jobs.tasks.user_code import Action, Context
+from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +47,7 @@ def prepare(context: Context, task: Task) -> Action | None:
         with warehouse_session(context.settings) as spark:
             for statement in split(text):
                 named = {name: value for name, value in arguments.items() if f":{name}" in statement}
-                with time_limit(spark):
+                with time_limit(spark), named_parameters(statement, task, arguments):
                     frame = spark.sql(statement, named) if named else spark.sql(statement)
                     if frame.columns:
                         as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
@@ -56,6 +57,27 @@ def prepare(context: Context, task: Task) -> Action | None:
         context.task_values[task.key, SQL_OUTPUT] = json.dumps(rows)
 
     return action
+
+
+@contextmanager
+def named_parameters(statement: str, task: Task, arguments: Mapping[str, str]) -> Iterator[None]:
+    """Raise JobError with the names of the parameters for Spark's error about one without a value."""
+    from lakeward.session import message_of
+    from lakeward.sql import unbound_parameters
+
+    try:
+        yield
+    except Exception as error:
+        lacking = [name for name in unbound_parameters(statement, message_of(error)) if name not in arguments]
+        if not lacking:
+            raise
+        names = ", ".join(f":{name}" for name in lacking)
+        near = did_you_mean(lacking[0], arguments)
+        raise JobError(
+            "UNBOUND_SQL_PARAMETER",
+            f"A statement of the task `{task.key}` reads {names}, which its `parameters` lack.",
+            next_step=near or f"They have: {', '.join(sorted(arguments)) or 'none'}.",
+        ) from None
 
 
 @contextmanager

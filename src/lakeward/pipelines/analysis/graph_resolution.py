@@ -223,9 +223,7 @@ class GraphResolver:
             query = with_declared_versions(query, declared)
         query = align_to_schema(query, declared, dataset, complete=kind == "materialized_view")
         errors += [
-            error
-            for error in invalid_expectations(query, dataset.expectations, dataset.name)
-            if str(error) not in map(str, errors)
+            error for error in invalid_expectations(query, dataset) if str(error) not in map(str, errors)
         ]
         if flow.replaces is not None:
             require_replace_columns(query, flow.replaces)

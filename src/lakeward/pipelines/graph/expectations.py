@@ -21,6 +21,8 @@ from lakeward.spark_internals import analyzed_plan, frame_from_plan, plan_below_
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+    from lakeward.pipelines.graph.elements import Dataset
 _MARK = "\u241elakeward expectation\u241e"
 # Messages contain the plan and with it the mark; only a violation has JSON directly after it.
 _MARKED = re.compile(re.escape(_MARK) + r'(\{"flow":[^\n]*\})\n(\{.*?\})' + re.escape(_MARK), re.DOTALL)
@@ -253,21 +255,20 @@ def find_violation(error: BaseException) -> ExpectationViolation | None:
     return None
 
 
-def invalid_expectations(
-    df: DataFrame, expectations: Sequence[Expectation], dataset: str
-) -> list[PipelineError]:
+def invalid_expectations(df: DataFrame, dataset: Dataset) -> list[PipelineError]:
     """Return an error with Spark's condition for each expectation that Spark cannot evaluate on `df`."""
     from pyspark.errors import PySparkException
 
     errors = []
-    for expectation in expectations:
+    for expectation in dataset.expectations:
         try:
             df.where(_condition(expectation))
         except PySparkException as error:
             errors.append(
                 PipelineError(
                     error.getCondition() or "INVALID_EXPECTATION",
-                    f"The expectation '{expectation.name}' on `{dataset}` cannot be evaluated: "
+                    f"{dataset.location}: the expectation '{expectation.name}' on `{dataset.name}` cannot be "
+                    "evaluated: "
                     f"{expectation.constraint} — {error_message(error)}",
                     next_step="An expectation is a SQL condition over the dataset's columns.",
                 )
