@@ -291,6 +291,20 @@ def test_an_error_names_the_cell_and_the_users_line(
     assert f"cell {error.cell}, " in str(error)
 
 
+@pytest.mark.parametrize("call", ["# MAGIC %run {}", "dbutils.notebook.run('{}', 0)"])
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [("./childd", "Did you mean"), ("zzz", "Paths are relative to"), ("/Workspace/x/y", "--mount")],
+)
+def test_a_notebook_that_is_missing_has_the_same_advice_for_both_ways_to_run_it(
+    desk: Desk, call: str, path: str, advice: str
+) -> None:
+    desk.file("child.py", HEAD + "pass\n")
+    error = desk.run(desk.file("parent.py", HEAD + call.format(path))).error
+    assert error is not None and error.condition == "NOTEBOOK_NOT_FOUND"
+    assert advice in str(error)
+
+
 @pytest.mark.parametrize("line", ['y = f"{(}"', "y = (1", 'y = f"{1 +}"'])
 def test_a_syntax_error_shows_the_line_of_the_notebook(desk: Desk, line: str) -> None:
     text = f"{HEAD}# MAGIC %md\n# MAGIC above\n\n# COMMAND ----------\n\nx = 1\n{line}\n"

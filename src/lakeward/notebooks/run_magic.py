@@ -43,6 +43,14 @@ def parse_run_line(text: str) -> RunLine:
     return RunLine(words[0] if words else "", arguments)
 
 
+def missing_notebook_advice(path: str, folder: Path) -> str:
+    """Return what to do about a `path` in a notebook of `folder` at which there is no notebook."""
+    if is_platform_path(path):
+        return MOUNT_ADVICE
+    similar = similar_notebooks(folder / path, path)
+    return similar or f"Paths are relative to the notebook's own folder, {folder}."
+
+
 def find_run_notebook(
     line: RunLine,
     folder: Path,
@@ -69,10 +77,7 @@ def find_run_notebook(
         raise NotebookError(
             "NOTEBOOK_NOT_FOUND",
             f"%run names {line.path}, and there is no such notebook.",
-            next_step=MOUNT_ADVICE
-            if is_platform_path(line.path)
-            else similar_notebooks(folder / line.path, line.path)
-            or f"Paths are relative to the notebook's own folder, {folder}.",
+            next_step=missing_notebook_advice(line.path, folder),
         )
     if found in running:
         raise NotebookError("NOTEBOOK_RUNS_ITSELF", f"%run {line.path} is being run already.")

@@ -24,10 +24,10 @@ from lakeward.notebooks.packages import notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiler
 from lakeward.notebooks.recorder import TEXT, CellRecord, Recorder
 from lakeward.notebooks.representations import plain
-from lakeward.notebooks.run_magic import find_run_notebook, parse_run_line
+from lakeward.notebooks.run_magic import find_run_notebook, missing_notebook_advice, parse_run_line
 from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.notebooks.time_limit import call_with_limit
-from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
+from lakeward.session import dbfs_paths
 from lakeward.spark_internals import activated
 from lakeward.streaming import current_query
 
@@ -257,7 +257,7 @@ class _Run:
             raise NotebookError(
                 "NOTEBOOK_NOT_FOUND",
                 f"dbutils.notebook.run names {path}, which does not exist.",
-                next_step=MOUNT_ADVICE if is_platform_path(path) else None,
+                next_step=missing_notebook_advice(path, self.folder),
             )
         spark = self.spark.newSession()
         run_child = partial(
