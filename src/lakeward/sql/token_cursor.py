@@ -67,6 +67,8 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
     ["'it''s'", "'a'"]
     >>> [t.text for t in tokenize("a.01_b, 3L")]
     ['a', '.', '01_b', ',', '3L']
+    >>> [t.text for t in tokenize("a?::int, ? ::int")]
+    ['a', '?::', 'int', ',', '?', '::', 'int']
     """
     from sqlglot.errors import SqlglotError
 
@@ -87,6 +89,9 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
         elif tokens and _continues_name(tokens[-1], token):
             before = tokens.pop()
             token = Token(_NAME_FROM_DIGIT, text[before.start : token.end], before.start, token.end)
+        elif tokens and own == "::" and tokens[-1].text == "?" and tokens[-1].end == token.start:
+            before = tokens.pop()
+            token = Token(token.kind, "?::", before.start, token.end)
         tokens += _split_words(token) if re.search(r"\s", own) and not token.is_quoted else [token]
     return tuple(tokens)
 
@@ -120,6 +125,10 @@ def _tokenizer(dollar_tags: frozenset[str]) -> Any:
     class Tokenizer(Databricks.Tokenizer):
         # Otherwise SHOW, VACUUM … become one token up to the next semicolon, quoted or not.
         COMMANDS: ClassVar[set[Any]] = set()
+        # One token in some versions of sqlglot, and two in others: they are joined here in all of them.
+        KEYWORDS: ClassVar[dict[str, Any]] = {
+            word: kind for word, kind in Databricks.Tokenizer.KEYWORDS.items() if word != "?::"
+        }
         RAW_STRINGS: ClassVar[list[Any]] = [*Databricks.Tokenizer.RAW_STRINGS, *dollar_tags]
 
     return Tokenizer()
