@@ -101,6 +101,17 @@ def test_pins_that_exclude_lakewards_versions_are_relaxed_and_others_kept() -> N
     assert sentence == "pandas==1.5.3 (here:1) became pandas<3,>=2.2: lakeward needs that"
 
 
+@pytest.mark.parametrize("pin", ["sqlglot==22.5.0", "sqlglot<23.0,>=21.0", "sqlglot~=25.1", "SQLGlot<26"])
+def test_a_relaxed_pin_of_sqlglot_stays_near_to_the_one_that_was_declared(pin: str) -> None:
+    own = [*OWN, Requirement("sqlglot>=26")]
+    done = reconcile_pins(requirements(f"{pin} ; python_version > '3.8'"), own)
+    name = Requirement(pin).name
+    assert [each.text for each in done.wanted] == [f'{name}<27 ; python_version > "3.8"']
+    (sentence,) = done.relaxed
+    assert sentence.endswith(" became sqlglot<27,>=26: lakeward needs that")
+    assert reconcile_pins(requirements("sqlglot>=20", "sqlglot==28.1"), own).relaxed == ()
+
+
 def test_versions_of_a_lock_hold_but_for_those_that_cannot() -> None:
     lock = Lock(
         "uv.lock", {"pandas": "1.5.3", "rich": "13.9.4", "pyspark": "3.5.0", "py4j": "0.10", "x": "1"}

@@ -26,6 +26,9 @@ class ReconciledPins:
 # Older releases of these end a newer pytest with an error at its import.
 _PARTS_OF_PYTEST = frozenset(("py", "pluggy", "iniconfig", "attrs", "more-itertools", "importlib-metadata"))
 
+# Their major releases remove names that code imports, and all have wheels for every Python.
+_BREAKING_MAJORS = frozenset(("sqlglot",))
+
 
 def reconcile_pins(wanted: Iterable[DeclaredRequirement], own: Sequence[Requirement]) -> ReconciledPins:
     """Leave out what lakeward replaces, and relax pins that exclude the versions of `own`."""
@@ -43,11 +46,13 @@ def reconcile_pins(wanted: Iterable[DeclaredRequirement], own: Sequence[Requirem
             left_out.append(LeftOut(each.text, each.origin, stand_in.why))
             kept += _instead(each, requested, stand_in, needs)
         elif (need := needs.get(canonicalize_name(requested.name))) and not _both(requested, need):
+            bound = _oldest_major(need)
+            now = f"{need.name}{need.specifier & bound}"
             relaxed.append(
-                f"{requested.name}{requested.specifier} ({each.origin}) became {need}: lakeward needs that"
+                f"{requested.name}{requested.specifier} ({each.origin}) became {now}: lakeward needs that"
             )
             without_pin.append(requested)
-            kept.append(_without_version(each, requested))
+            kept.append(_without_version(each, requested, bound))
         else:
             kept.append(each)
     if any(requested.name == "pytest" for requested in without_pin):
@@ -143,9 +148,23 @@ def _holds(specifier: SpecifierSet, version: str) -> bool:
         return False
 
 
-def _without_version(each: DeclaredRequirement, requested: Requirement) -> DeclaredRequirement:
+def _oldest_major(need: Requirement) -> SpecifierSet:
+    """Return the bound that keeps a relaxed pin near to the declared one; empty for most packages.
+
+    >>> str(_oldest_major(Requirement("sqlglot>=26"))), str(_oldest_major(Requirement("rich>=13.9")))
+    ('<27', '')
+    """
+    if canonicalize_name(need.name) not in _BREAKING_MAJORS:
+        return SpecifierSet()
+    lowest = next(Version(each.version) for each in need.specifier if each.operator == ">=")
+    return SpecifierSet(f"<{lowest.major + 1}")
+
+
+def _without_version(
+    each: DeclaredRequirement, requested: Requirement, bound: SpecifierSet | str = ""
+) -> DeclaredRequirement:
     extras = f"[{','.join(sorted(requested.extras))}]" if requested.extras else ""
-    text = f"{requested.name}{extras}" + (f" ; {requested.marker}" if requested.marker else "")
+    text = f"{requested.name}{extras}{bound}" + (f" ; {requested.marker}" if requested.marker else "")
     return replace(each, text=text, requirement=Requirement(text))
 
 
