@@ -18,10 +18,16 @@ from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.sources.collection import CollectedGraph, collect, user_modules
 from lakeward.pipelines.storage import file_replacement
-from lakeward.session import Settings, ensure_schema, session
+from lakeward.session import Settings, ensure_schema, session, temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+def alter_dataset(spark: SparkSession, statement: str) -> None:
+    """Run an ALTER statement on a dataset, which only the session of its pipeline may."""
+    with temporary_conf(spark, {"pipelines.id": "tests"}):
+        spark.sql(statement)
 
 
 class Lab:

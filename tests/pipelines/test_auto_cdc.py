@@ -20,7 +20,7 @@ from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
 from lakeward.pipelines.autocdc.foreach_batch_handler import ForeachBatchHandler
 from lakeward.pipelines.autocdc.target_table import TargetTable
 from tests.lanes import sampled
-from tests.pipelines.conftest import Lab
+from tests.pipelines.conftest import Lab, alter_dataset
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -428,7 +428,7 @@ def test_events_that_the_target_refuses_are_not_remembered(
     """The commits of a batch do not overlap: a user filters the refused event, and the batch is repeated."""
     bench = Bench(spark, lab, tmp_path / "t", KEYED, stored_as_scd_type=2, **OPTIONS)
     bench.take([(0, "k", 1, False, "p", 1)])
-    spark.sql(f"ALTER TABLE {'.'.join(bench.key)} ADD CONSTRAINT small CHECK (b < 100)")
+    alter_dataset(spark, f"ALTER TABLE {'.'.join(bench.key)} ADD CONSTRAINT small CHECK (b < 100)")
     with pytest.raises(Exception, match="CONSTRAINT"):
         bench.take([(0, "k", 2, False, "q", 500)], 1)
     bench.take([(0, "k", 3, False, "r", 2)], 1)

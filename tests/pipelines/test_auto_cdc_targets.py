@@ -12,7 +12,7 @@ import pytest
 from lakeward.pipelines.autocdc import target_table
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
 from lakeward.session import temporary_conf
-from tests.pipelines.conftest import Lab
+from tests.pipelines.conftest import Lab, alter_dataset
 from tests.pipelines.test_auto_cdc import CANONICAL, KEYED, OPTIONS, Bench, values
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def test_targets_of_every_kind_have_the_same_rows_with_deletion_vectors(lab: Lab
         for name in ("two", "both_times", "snapshots", "in_sql"):
             assert lab.rows(name) == lab.rows(f"{name}_plain"), (name, number)
             off = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
-            lab.spark.sql(f"ALTER TABLE main.{lab.schema}.{name} SET {off}")
+            alter_dataset(lab.spark, f"ALTER TABLE main.{lab.schema}.{name} SET {off}")
     assert {(row.id, row.seq) for row in lab.table("in_sql").where("id BETWEEN 5 AND 9").collect()} == {
         *((id_, 3) for id_ in (5, 6, 8)),
         (9, 1),

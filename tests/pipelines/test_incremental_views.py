@@ -17,7 +17,7 @@ from lakeward.pipelines.writers import materialized_view
 from lakeward.session.jvm import interrupts
 from lakeward.spark_internals import jvm_view
 from tests.lanes import sampled
-from tests.pipelines.conftest import LIMITS, Lab, replace_rows, result
+from tests.pipelines.conftest import LIMITS, Lab, alter_dataset, replace_rows, result
 from tests.pipelines.incremental import planned, sql_views
 
 MERGED = """MERGE INTO {a} t USING (SELECT id, id * 5 AS v FROM range(7, 12)) s ON t.id = s.id
@@ -469,7 +469,7 @@ def test_a_view_over_a_recomputed_view_takes_its_changes(lab: Lab, table: str) -
 def test_a_column_that_someone_adds_to_a_view_is_gone_after_its_recomputation(lab: Lab, table: str) -> None:
     declare(lab, QUERY, policy="FULL")
     lab.done()
-    lab.spark.sql(f"ALTER TABLE main.{lab.schema}.v0 ADD COLUMN extra STRING")
+    alter_dataset(lab.spark, f"ALTER TABLE main.{lab.schema}.v0 ADD COLUMN extra STRING")
     lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
     lab.done()
     assert_exact(lab)

@@ -14,7 +14,7 @@ from lakeward.pipelines.autocdc.foreach_batch_handler import ForeachBatchHandler
 from lakeward.pipelines.autocdc.scd1_in_target import find_sequence_column
 from lakeward.pipelines.autocdc.target_table import TargetTable
 from tests.lanes import sampled
-from tests.pipelines.conftest import Lab
+from tests.pipelines.conftest import Lab, alter_dataset
 from tests.pipelines.test_auto_cdc import (
     DEFAULTS,
     KEYED,
@@ -66,7 +66,7 @@ def test_a_delete_of_a_null_key_without_a_row_is_none(spark: SparkSession, lab: 
     """Delta takes it for matched where a MERGE marks rows, since NULL equals the NULL of a missing row."""
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
     properties = "'delta.enableDeletionVectors' = 'true'"
-    spark.sql(f"ALTER TABLE {'.'.join(bench.key)} SET TBLPROPERTIES ({properties})")
+    alter_dataset(spark, f"ALTER TABLE {'.'.join(bench.key)} SET TBLPROPERTIES ({properties})")
     bench.take([(0, "k", 1, False, "p", 1)])
     bench.take([(0, "k", 2, False, "q", 1), (None, None, 1, True, "gone", 1)])
     assert bench.rows() == [(0, "k", 2, "q", 1)]

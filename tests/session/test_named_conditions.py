@@ -27,6 +27,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "CREATE TABLE {s}.x PARTITIONED BY (id)",
         "CREATE TABLE {s}.x USING parquet PARTITIONED BY (id)",
     ),
+    "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA": (
+        "CREATE TABLE {s}.x (id INT) PARTITIONED BY (p)",
+        "CREATE OR REPLACE TABLE {s}.x PARTITIONED BY (p) AS SELECT 1 AS id",
+    ),
+    "DELTA_DUPLICATE_COLUMNS_FOUND": ("CREATE TABLE {s}.x (id INT, p INT) PARTITIONED BY (p, p)",),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.errors import InvalidPathError
+from lakeward.session.path_rules import dbfs_paths
 from lakeward.session.paths import PathMap, is_absolute
 
 
@@ -62,7 +64,34 @@ def test_law_the_users_name_of_the_local_path_is_the_path(prefix: str, rest: str
         # `/dbfs/mnt/x` and `/mnt/x` are one folder: the shorter name is shown.
         assert MAP.local(MAP.user(MAP.local(path))) == MAP.local(path)
     else:
-        assert MAP.user(MAP.local(path)) == path
+        # Names of Unity Catalog do not depend on case.
+        names = path.split("/")
+        names[2:5] = [name.lower() if prefix == "/Volumes" else name for name in names[2:5]]
+        assert MAP.user(MAP.local(path)) == "/".join(names)
+
+
+@pytest.mark.parametrize("root", ["", "dbfs:", "/dbfs", "file:", "file://localhost"])
+@pytest.mark.parametrize("dbfs", [False, True])
+def test_case_counts_below_volumes_alone(root: str, dbfs: bool) -> None:
+    """Catalog, schema and volume are names of Unity Catalog; what is below them are files."""
+    mounts = (("/Volumes/Main/S/Mounted", "/data/m"),)
+    with dbfs_paths() if dbfs else nullcontext():
+        found = PathMap.of(settings(mounts=mounts))
+    for written, local in {
+        "/Volumes/Main/Raw/In/Of/June": "/volumes/main/raw/in/Of/June",
+        "/Volumes/MAIN/RAW/IN": "/volumes/main/raw/in",
+        "/Volumes/MAIN/": "/volumes/main/",
+        "/Volumes/Main/x/../S/V/X": "/volumes/main/s/v/X",
+    }.items():
+        assert found.local(f"{root}{written}") == f"{STATE}{local}"
+    for written in ("/Volumes/Main/S/Mounted/A", "/Volumes/main/s/MOUNTED/A"):
+        assert found.local(f"{root}{written}") == "/data/m/A"
+
+
+def test_a_real_folder_below_volumes_keeps_its_case() -> None:
+    """A Mac has disks there."""
+    found = PathMap.of(settings("/Volumes/Disk/Project"))
+    assert found.local("/Volumes/Disk/Project/A") == "/Volumes/Disk/Project/A"
 
 
 @given(user_prefixes, below)

@@ -147,3 +147,21 @@ def test_other_formats_are_not_cloned(spark: SparkSession, tmp_path: Path, kind:
     with pytest.raises(PySparkException) as failed:
         spark.sql(f"CREATE TABLE {TARGET} CLONE {kind}.`{tmp_path / 'files'}`")
     assert condition_of(failed.value) == "DELTA_CLONE_UNSUPPORTED_SOURCE"
+
+
+@KINDS
+def test_identity_and_generated_columns_are_those_of_the_source(spark: SparkSession, kind: str) -> None:
+    """Without their rules, statements that leave the columns out would write NULL."""
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {SOURCE} ("
+        "i BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 5), "
+        "a INT NOT NULL, g INT GENERATED ALWAYS AS (a * 2))"
+    )
+    spark.sql(f"INSERT INTO {SOURCE} (a) VALUES (1)")
+    for create in ("CREATE TABLE", "CREATE OR REPLACE TABLE"):
+        spark.sql(f"{create} {TARGET} {kind} {SOURCE}")
+        spark.sql(f"INSERT INTO {TARGET} (a) VALUES (2)")
+        assert sorted(tuple(row) for row in spark.table(TARGET).collect()) == [(10, 1, 2), (15, 2, 4)]
+        for refused in ("(i, a) VALUES (1, 1)", "(a) VALUES (NULL)", "(a, g) VALUES (1, 1)"):
+            with pytest.raises(PySparkException, match=r"IDENTITY|CONSTRAINT"):
+                spark.sql(f"INSERT INTO {TARGET} {refused}")

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.pipelines.execution import standalone
-from lakeward.session import condition_of, current_settings
+from lakeward.session import condition_of, current_settings, temporary_conf
 from lakeward.sql import Refusal, rewrite
 from lakeward.sql.constructs.materialized_views import CreateStandaloneTable, RefreshStandaloneTable
 
@@ -338,7 +338,8 @@ def test_a_table_of_a_pipeline_is_refused(sql: Rows, spark: SparkSession) -> Non
     sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
     sql("CREATE STREAMING TABLE s AS SELECT id FROM STREAM t")
     for name in ("m", "s"):
-        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('pipelines.pipelineId' = 'daily')")
+        with temporary_conf(spark, {"pipelines.id": "daily"}):
+            spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('pipelines.pipelineId' = 'daily')")
     assert condition(sql, "REFRESH MATERIALIZED VIEW m").endswith(".REPLACE_DELTA_LIVE_TABLE")  # type: ignore[union-attr]
     assert condition(sql, "REFRESH STREAMING TABLE s").endswith(".REFRESH_DELTA_LIVE_TABLE")  # type: ignore[union-attr]
 
@@ -350,12 +351,15 @@ def test_a_pipeline_creates_no_standalone_table(sql: Rows, monkeypatch: pytest.M
     )
 
 
-def test_an_interrupted_creation_is_repeated(sql: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_creation_is_repeated(
+    sql: Rows, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A process that dies leaves a definition without rows: the next statement creates the table."""
     sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
     definition = current_settings().pipelines / "MV-main.standalone.m" / "definition.json"  # type: ignore[union-attr]
     assert json.loads(definition.read_text())["latest"]["state"] == "COMPLETED"
-    sql("DROP TABLE m")
+    with temporary_conf(spark, {"pipelines.id": "m"}):
+        sql("DROP TABLE m")
     assert definition.exists()
     sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
     assert sql("SELECT * FROM m") == [(10,)]

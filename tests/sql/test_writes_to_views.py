@@ -120,3 +120,97 @@ def test_other_statements_on_views_remain(spark: SparkSession, folder: Path) -> 
     ):
         spark.sql(statement)
     assert [tuple(row) for row in spark.table(VIEW).collect()] == [(1, 2)]
+
+
+DATASETS = {"a_view": "MATERIALIZED_VIEW", "a_stream": "STREAMING_TABLE"}
+ALTERS = (
+    *("ADD COLUMN c INT", "ADD COLUMNS (c INT, d STRING)", "DROP COLUMN b", "RENAME COLUMN b TO c"),
+    *("ALTER COLUMN b TYPE BIGINT", "ALTER COLUMN b SET NOT NULL", "ALTER b FIRST"),
+    *("SET TBLPROPERTIES ('x' = 'y')", "UNSET TBLPROPERTIES ('x')", "RENAME TO other", "CLUSTER BY (a)"),
+    *("ADD CONSTRAINT c CHECK (a > 0)", "ADD CONSTRAINT c PRIMARY KEY (a)", "ADD PRIMARY KEY (a)"),
+    *("DROP CONSTRAINT IF EXISTS c", "DROP PRIMARY KEY IF EXISTS"),
+)
+# Statement → the condition for a materialized view, and that for a streaming table.
+PLAIN, UNSUPPORTED = "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED", "STREAMING_TABLE_OPERATION_NOT_ALLOWED"
+CLONE = "DELTA_DEEP_CLONE_MV_ST_ERROR.REQUIRES_WITH_HISTORY"
+WRONG = "WRONG_COMMAND_FOR_OBJECT_TYPE"
+REFUSED = {
+    "CREATE OR REPLACE TABLE {t} (a INT)": (PLAIN, f"{UNSUPPORTED}.CREATE_OR_REPLACE"),
+    "REPLACE TABLE {t} AS SELECT 1 AS a": (PLAIN, f"{UNSUPPORTED}.CREATE_OR_REPLACE"),
+    "CREATE OR REPLACE TABLE {t} SHALLOW CLONE source": (PLAIN, f"{UNSUPPORTED}.UNSUPPORTED_OPERATION"),
+    "CREATE TABLE copy SHALLOW CLONE {t}": (PLAIN, f"{UNSUPPORTED}.UNSUPPORTED_OPERATION"),
+    "CREATE TABLE copy CLONE {t}": (CLONE, CLONE),
+    "CREATE OR REPLACE TABLE {t} DEEP CLONE source": (CLONE, CLONE),
+    "RESTORE TABLE {t} TO VERSION AS OF 0": (PLAIN, f"{UNSUPPORTED}.UNSUPPORTED_OPERATION"),
+    "TRUNCATE TABLE {t}": (PLAIN, f"{UNSUPPORTED}.UNSUPPORTED_OPERATION"),
+    "COPY INTO {t} FROM '{folder}/in' FILEFORMAT = JSON": (PLAIN, f"{UNSUPPORTED}.UNSUPPORTED_OPERATION"),
+    "DROP VIEW {t}": (WRONG, WRONG),
+    "DROP VIEW IF EXISTS {t}": (WRONG, WRONG),
+    "DROP TABLE {t}": (WRONG, None),
+    "DROP TABLE IF EXISTS {t} PURGE": (WRONG, None),
+    "DROP MATERIALIZED VIEW source": (f"{PLAIN}.NON_MATERIALIZED_VIEW",) * 2,
+}
+
+
+def _datasets(spark: SparkSession) -> None:
+    spark.sql("CREATE MATERIALIZED VIEW IF NOT EXISTS a_view AS SELECT a, b FROM source")
+    spark.sql("CREATE OR REFRESH STREAMING TABLE a_stream AS SELECT a, b FROM STREAM source")
+
+
+def _condition(spark: SparkSession, statement: str) -> str | None:
+    try:
+        spark.sql(statement)
+    except PySparkException as error:
+        return condition_of(error)
+    return None
+
+
+def test_definitions_are_not_altered(spark: SparkSession, folder: Path) -> None:
+    del folder
+    _datasets(spark)
+    found = {
+        (table, clause): _condition(spark, f"ALTER TABLE {table} {clause}")
+        for table in DATASETS
+        for clause in ALTERS
+    }
+    assert found == {key: f"{DATASETS[key[0]]}_OPERATION_NOT_ALLOWED.INVALID_ALTER" for key in found}
+
+
+def test_statements_for_tables_alone_are_refused(spark: SparkSession, folder: Path) -> None:
+    """A condition is the same after one of its sub-conditions, and before it."""
+    found, wanted = {}, {}
+    for statement, conditions in REFUSED.items():
+        for table, condition in zip(DATASETS, conditions, strict=True):
+            _datasets(spark)
+            found[statement, table] = _condition(spark, statement.format(t=table, folder=folder))
+            wanted[statement, table] = condition
+    assert found == wanted
+
+
+def test_other_metadata_of_datasets_changes(spark: SparkSession, folder: Path) -> None:
+    del folder
+    _datasets(spark)
+    for table, kind in DATASETS.items():
+        for noun in ("TABLE", kind.replace("_", " ")):
+            for clause in (
+                f"ALTER COLUMN b COMMENT '{noun}'",
+                "SET TAGS ('k' = 'v')",
+                "UNSET TAGS ('k')",
+                "ALTER COLUMN b SET TAGS ('k' = 'v')",
+                "DROP ROW FILTER",
+                "OWNER TO `me`",
+            ):
+                assert _condition(spark, f"ALTER {noun} {table} {clause}") is None, (noun, table, clause)
+            comments = {row["col_name"]: row["comment"] for row in spark.sql(f"DESCRIBE {table}").collect()}
+            assert comments["b"] == noun
+
+
+def test_a_table_like_a_dataset_is_a_table(spark: SparkSession, folder: Path) -> None:
+    del folder
+    _datasets(spark)
+    for table in DATASETS:
+        spark.sql(f"CREATE TABLE like_{table} LIKE {table}")
+        spark.sql(f"INSERT INTO like_{table} VALUES (5, 6)")
+        spark.sql(f"ALTER TABLE like_{table} ADD COLUMN c INT")
+        assert [tuple(row) for row in spark.table(f"like_{table}").collect()] == [(5, 6, None)]
+        spark.sql(f"DROP TABLE like_{table}")

@@ -119,7 +119,7 @@ def _check_constraints(rows: DataFrame, table: StructType, metadata: Any) -> Non
     if name.endswith("\0"):
         column = name[:-1]
         raise SqlError(
-            "DELTA_NOT_NULLCHECK_PREFIX_VIOLATED",
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
             f"NOT NULL constraint violated for column: {column}.",
             sql_state="23502",
             next_step=f"{violations[name]} rows are null in this column.",
@@ -127,7 +127,7 @@ def _check_constraints(rows: DataFrame, table: StructType, metadata: Any) -> Non
     row = rows.where(~F.coalesce(rules[name], F.lit(False))).first()
     assert row is not None
     raise SqlError(
-        "DELTA_VIOLATECHECK_PREFIX_WITH_VALUES",
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
         f"CHECK constraint {name} {configuration.apply(CHECK_PREFIX + name)} violated by row with values: "
         f"{json.dumps(row.asDict(recursive=True), default=str)}.",
         sql_state="23001",
@@ -160,8 +160,19 @@ def execute_copy_into(spark: SparkSession, command: CopyInto) -> Any:
 
 
 def _require_writable(spark: SparkSession, metadata: Any, shown: str) -> None:
-    """Raise MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED for the metadata of a materialized view."""
+    """Raise the condition of other statements for the metadata of a materialized view or a streaming table.
+
+    Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-create-streaming-table
+    (limitations).
+    """
     kind = metadata.configuration().get(KIND_PROPERTY)
+    if kind.isDefined() and kind.get() == "streaming_table":
+        raise SqlError(
+            "STREAMING_TABLE_OPERATION_NOT_ALLOWED.UNSUPPORTED_OPERATION",
+            f"The operation COPY INTO is not allowed: {shown} is a streaming table.",
+            sql_state="42601",
+            next_step="Load the files with read_files in the definition of the table.",
+        )
     if kind.isDefined():
         jvm: Any = jvm_view(spark)
         jvm.lakeward.MaterializedViews.checkKind(kind.get(), java_session(spark), shown, "INSERT")

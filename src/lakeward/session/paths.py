@@ -3,7 +3,8 @@
 Prefixes match at component boundaries only (`/Volumes2` is not under `/Volumes`), the longest first. `..` is
 resolved in the platform path before the prefix is looked up, as the platform does: `/Volumes/c/s/v/../w` is
 the volume `w`, `/Volumes/../etc/passwd` is `/etc/passwd`. The root of a URI is a root: `dbfs:/../x` is
-`dbfs:/x`. `dbfs:` takes no host, as on the platform.
+`dbfs:/x`. `dbfs:` takes no host, as on the platform. `/Volumes/Main/S/V/x` is `/Volumes/main/s/v/x`: names of
+Unity Catalog do not depend on case (https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-names).
 
 A mapped path lies in the folder of its prefix: only `PathMap.local` joins the two, and it refuses a path that
 would leave the folder. The Java file system applies the same rules (`session/jvm/PathMap.java`).
@@ -41,6 +42,8 @@ _WORKSPACE = "/Workspace"
 # Where a deployment of a bundle puts its files, by default.
 _DEPLOYED = re.compile(r"/Workspace/.*/\.bundle/.*/files")
 
+# Catalog, schema and volume are names of Unity Catalog, which do not depend on case.
+_VOLUME = re.compile(r"(?P<root>(?:dbfs:|/dbfs)?/Volumes)(?P<names>(?:/[^/]+){1,3})(?=/|$)")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _DETOUR = re.compile(r"/(?:\.{1,2})?(?:/|$)")
 
@@ -52,7 +55,10 @@ class PathMap:
     entries: tuple[tuple[str, str], ...]
 
     def __post_init__(self) -> None:
-        tidy = {_tidy(prefix): posixpath.normpath(folder) for prefix, folder in self.entries}
+        tidy = {
+            _tidy(prefix) if prefix == folder else _canonical(_tidy(prefix)): posixpath.normpath(folder)
+            for prefix, folder in self.entries
+        }
         ordered = sorted(tidy.items(), key=lambda entry: -len(entry[0]))
         object.__setattr__(self, "entries", tuple(ordered))
 
@@ -114,12 +120,14 @@ class PathMap:
             # `dbfs:/x` and `/x` are one path, so local folders are local in both spellings.
             _refuse_dbfs_host(clean)
             clean = clean.removeprefix("dbfs:")
+        canonical = _canonical(clean)
         for prefix, folder in self.entries:
             if prefix == "dbfs:/":
                 _refuse_dbfs_host(clean)
             if prefix == _ROOT and on_driver:
                 continue
-            below = _below(prefix, clean)
+            # A real folder, such as a disk below a Mac's /Volumes, keeps its case.
+            below = _below(prefix, clean if folder == prefix else canonical)
             if below is not None:
                 if folder != prefix:
                     return _inside(folder, below)
@@ -250,6 +258,16 @@ def is_absolute(path: str) -> bool:
     """Return whether it is an absolute path, or a URI with one."""
     scheme = _SCHEME.match(path)
     return path.startswith("/", scheme.end() if scheme else 0)
+
+
+def _canonical(path: str) -> str:
+    """Return the path with the names of catalog, schema and volume in lower case, as their folders are.
+
+    >>> _canonical("dbfs:/Volumes/Main/Raw/In/Of/June")
+    'dbfs:/Volumes/main/raw/in/Of/June'
+    """
+    found = _VOLUME.match(path)
+    return path if found is None else f"{found['root']}{found['names'].lower()}{path[found.end() :]}"
 
 
 def _is_alias(prefix: str) -> bool:

@@ -267,6 +267,21 @@ SELECT schema_of_json_agg(a, map('primitivesAsString', 'true')) FROM VALUES ('{"
 --> ["STRUCT<a: STRING, b: STRING>"]
 SELECT schema_of_json_agg(a) FROM VALUES ('{"a": [{"b": 1}]}'), ('{"a": [{"c": true}]}') AS t(a)
 --> ["STRUCT<a: ARRAY<STRUCT<b: BIGINT, c: BOOLEAN>>>"]
+
+SELECT schema_of_json_agg(DISTINCT a) FROM VALUES ('{"a": 1}'), ('{"a": 1}'), ('{"b": 1}') AS t(a)
+--> ["STRUCT<a: BIGINT, b: BIGINT>"]
+SELECT k, schema_of_json_agg(DISTINCT a), count(DISTINCT a) FROM VALUES (1, '{"a": 1}'), (1, '{"a": 1}'), (2, '2') AS t(k, a) GROUP BY k ORDER BY k
+--> [1, "STRUCT<a: BIGINT>", 1], [2, "BIGINT", 1]
+SELECT schema_of_json_agg(ALL a) FILTER (WHERE k > 1) FROM VALUES (1, '{"a": 1}'), (2, '{"b": 1}') AS t(k, a)
+--> ["STRUCT<b: BIGINT>"]
+SELECT k, schema_of_json_agg(a) OVER (PARTITION BY k % 2 ORDER BY k) AS s FROM VALUES (1, '{"a": 1}'), (3, '{"b": 1}'), (2, '{"c": 1}') AS t(k, a) ORDER BY k
+--> [1, "STRUCT<a: BIGINT>"], [2, "STRUCT<c: BIGINT>"], [3, "STRUCT<a: BIGINT, b: BIGINT>"]
+SELECT schema_of_json_agg(a) FROM VALUES (1) AS t(k) LATERAL VIEW explode(array('{"a": 1}', '{"a": 2.5}')) AS a HAVING schema_of_json_agg(a) LIKE '%DOUBLE%'
+--> ["STRUCT<a: DOUBLE>"]
+SELECT schema_of_json_agg(a) FROM VALUES ('{"a": 1}') AS t(a) WHERE false
+--> ["STRING"]
+SELECT schema_of_json_agg(a, b) FROM VALUES ('{"a": 1}', map('x', 'y')) AS t(a, b)
+--! INVALID_OPTIONS.NON_MAP_FUNCTION
 SELECT schema_of_json_agg(1)
 --> ["BIGINT"]
 SELECT schema_of_json_agg()

@@ -119,6 +119,18 @@ INSERT INTO r (v, k) REPLACE USING (k) SELECT 'nine' AS q, 9 AS p
 --> ok
 SELECT v FROM r WHERE k = 9
 --> ["nine"]
+CREATE TABLE collated_keys (k STRING COLLATE UTF8_LCASE, v INT)
+--> ok
+INSERT INTO collated_keys VALUES ('a', 1), ('B', 2), ('b', 3)
+--> ok
+INSERT INTO collated_keys REPLACE USING (k) SELECT 'A', 9
+--> [1, 1]
+INSERT INTO collated_keys BY NAME REPLACE USING (k) SELECT 8 AS v, 'b' COLLATE UNICODE AS k
+--> [1, 1]
+INSERT INTO collated_keys (v, k) REPLACE USING (k) VALUES (7, NULL)
+--> [1, 1]
+SELECT k, v, collation(k) AS c FROM collated_keys ORDER BY v
+--> [null, 7, "SYSTEM.BUILTIN.UTF8_LCASE"], ["b", 8, "SYSTEM.BUILTIN.UTF8_LCASE"], ["A", 9, "SYSTEM.BUILTIN.UTF8_LCASE"]
 INSERT INTO r REPLACE USING (nope) SELECT 1 AS k, 'x' AS v
 --! UNRESOLVED_COLUMN.WITH_SUGGESTION
 INSERT INTO r REPLACE USING (k) SELECT 1 AS k

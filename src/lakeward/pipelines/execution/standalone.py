@@ -30,6 +30,7 @@ from lakeward.pipelines.sql.queries import NameScope, query_function
 from lakeward.pipelines.sql.statements import DatasetStatement, SourceStatement
 from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
 from lakeward.quoting import names_path, quote_name, use_statement
+from lakeward.session import temporary_conf
 from lakeward.spark_internals import activated
 from lakeward.sql import (
     LABELS,
@@ -142,9 +143,15 @@ def drop_materialized_view(spark: SparkSession, command: DropMaterializedView) -
     if properties.get(KIND_PROPERTY) != "materialized_view":
         _refuse_other_kind("materialized_view", name, "DROP")
     known = find_standalone_table(context.settings, properties.get(PIPELINE))
-    spark.sql(f"DROP TABLE {quote_name(name)} PURGE")
+    _drop_table(spark, name, properties.get(PIPELINE, ""))
     if known is not None:
         known.remove(context.settings)
+
+
+def _drop_table(spark: SparkSession, name: Sequence[str], pipeline: str) -> None:
+    # DROP TABLE of a materialized view is for its pipeline alone.
+    with temporary_conf(spark, {"pipelines.id": pipeline}):
+        spark.sql(f"DROP TABLE IF EXISTS {quote_name(name)} PURGE")
 
 
 def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
@@ -290,7 +297,7 @@ def _refresh(
             raise _sql_error(table, error or "The update failed.")
     except BaseException as failure:
         if previous is None:
-            spark.sql(f"DROP TABLE IF EXISTS {quote_name(table.name)} PURGE")
+            _drop_table(spark, table.name, table.pipeline)
             table.remove(settings)
         else:
             state = "CANCELED" if isinstance(failure, KeyboardInterrupt) else "FAILED"

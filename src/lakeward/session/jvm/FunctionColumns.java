@@ -1,6 +1,5 @@
 package lakeward;
 
-import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -17,10 +16,6 @@ import scala.runtime.AbstractPartialFunction;
  */
 public class FunctionColumns extends SessionRule {
 
-    /** As Spark shows JsonSchemas, which begins with CALL: with the aggregate of its argument. */
-    private static final String CALL = "static_invoke(lakeward.JsonSchemas.of(";
-    private static final Pattern SCHEMA = Pattern.compile(Pattern.quote(CALL) + "collect_list\\((.*), 0, 0, true\\)");
-
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         return plan.containsPattern(TreePattern.ALIAS()) ? plan.resolveExpressions(new Named()) : plan;
     }
@@ -30,18 +25,13 @@ public class FunctionColumns extends SessionRule {
         public boolean isDefinedAt(Object e) {
             if (!(e instanceof Alias || e instanceof AttributeReference)) return false;
             String name = ((NamedExpression) e).name();
-            return !usersName(name).equals(name);
+            return !ShownNames.shown(name).equals(name);
         }
 
         public Object applyOrElse(Object e, Function1 otherwise) {
             if (!isDefinedAt(e)) return otherwise.apply(e);
-            String name = usersName(((NamedExpression) e).name());
+            String name = ShownNames.shown(((NamedExpression) e).name());
             return e instanceof Alias ? ((Alias) e).withName(name) : ((AttributeReference) e).withName(name);
         }
-    }
-
-    private static String usersName(String column) {
-        if (!column.contains(CALL) || !SCHEMA.matcher(column).find()) return ShownNames.shown(column);
-        return SCHEMA.matcher(column).replaceFirst(JsonSchemas.NAME + "($1").replaceFirst("\\)\\)$", ")");
     }
 }

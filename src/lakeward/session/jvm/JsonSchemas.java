@@ -2,29 +2,33 @@ package lakeward;
 
 import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
+import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.CollectList;
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.catalyst.expressions.aggregate.V2Aggregator;
 import org.apache.spark.sql.catalyst.json.CreateJacksonParser;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.catalyst.json.JsonInferSchema;
-import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.Utils;
 import scala.Option;
+import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
@@ -33,7 +37,7 @@ import scala.runtime.AbstractFunction1;
  * inferred and merged as by Spark's `schema_of_json` and its JSON reader.
  * Source: https://docs.databricks.com/aws/en/sql/language-manual/functions/schema_of_json_agg
  */
-public class JsonSchemas {
+public class JsonSchemas implements AggregateFunction {
 
     public static final String NAME = "schema_of_json_agg";
 
@@ -47,34 +51,125 @@ public class JsonSchemas {
             }
             Expression text = (Expression) all.apply(0);
             if (!(text.dataType() instanceof StringType)) text = new Cast(text, DataTypes.StringType, ObjectDefinitions.none(), EvalMode.ANSI());
-            Expression texts = new CollectList(text).toAggregateExpression();
-            Object[] values = all.length() == 1 ? new Object[] {texts} : new Object[] {texts, all.apply(1)};
-            return new StaticInvoke(JsonSchemas.class, DataTypes.StringType, "of", PythonUtils.toSeq(Arrays.asList(values)),
-                PythonUtils.toSeq(Collections.emptyList()), true, true, true, ObjectDefinitions.none());
+            Object[] values = all.length() == 1 ? new Object[] {text} : new Object[] {text, all.apply(1)};
+            HashMap options = all.length() == 1 ? new HashMap() : options((Expression) all.apply(1));
+            return new Call(new JsonSchemas(options), PythonUtils.toSeq(Arrays.asList(values)), 0, 0);
+        }
+
+        /** As for `schema_of_json`: a constant. */
+        private static HashMap options(Expression given) {
+            if (!given.foldable() || !(given.dataType() instanceof MapType)) {
+                throw PythonSqlBridge.error(WarehouseLayout.JSON.createObjectNode().put("condition", "INVALID_OPTIONS.NON_MAP_FUNCTION").put("sqlState", "42K06")
+                    .put("message", "Invalid options: " + NAME + " needs a constant `map()`."));
+            }
+            MapData entries = (MapData) given.eval(null);
+            HashMap options = new HashMap();
+            for (int i = 0; i < entries.numElements(); i++) {
+                options.put(entries.keyArray().getUTF8String(i).toString(), entries.valueArray().getUTF8String(i).toString());
+            }
+            return options;
         }
     }
 
-    public static UTF8String of(ArrayData texts) throws IOException {
-        return of(texts, new HashMap());
+    /** The type of the texts so far. */
+    public static class State implements Serializable {
+        public DataType found = DataTypes.NullType;
     }
 
-    public static UTF8String of(ArrayData texts, MapData given) throws IOException {
-        Map options = new HashMap();
-        for (int i = 0; i < given.numElements(); i++) {
-            options.put(given.keyArray().getUTF8String(i).toString(), given.valueArray().getUTF8String(i).toString());
-        }
-        return of(texts, options);
+    private final HashMap given;
+
+    JsonSchemas(HashMap given) {
+        this.given = given;
     }
 
-    private static UTF8String of(ArrayData texts, Map given) throws IOException {
-        JSONOptions options = new JSONOptions(PythonUtils.toScalaMap(given), "UTC", "");
-        JsonInferSchema inference = new JsonInferSchema(options);
-        DataType found = DataTypes.NullType;
-        for (int i = 0; i < texts.numElements(); i++) {
-            DataType next = inferred(inference, options, texts.getUTF8String(i));
-            found = JsonInferSchema.compatibleType(found, next, DataTypes.StringType);
+    private JSONOptions options() {
+        return new JSONOptions(PythonUtils.toScalaMap(given), "UTC", "");
+    }
+
+    public String name() {
+        return NAME;
+    }
+
+    public String canonicalName() {
+        return "lakeward." + NAME + new TreeMap(given);
+    }
+
+    public boolean equals(Object other) {
+        return other instanceof JsonSchemas && ((JsonSchemas) other).given.equals(given);
+    }
+
+    public int hashCode() {
+        return given.hashCode();
+    }
+
+    public DataType[] inputTypes() {
+        return new DataType[] {DataTypes.StringType};
+    }
+
+    public DataType resultType() {
+        return DataTypes.StringType;
+    }
+
+    public Serializable newAggregationState() {
+        return new State();
+    }
+
+    public Serializable update(Serializable before, InternalRow row) {
+        if (row.isNullAt(0)) return before;
+        try {
+            return add((State) before, inferred(new JsonInferSchema(options()), options(), row.getUTF8String(0)));
+        } catch (IOException malformed) {
+            throw WarehouseCatalog.sneak(malformed);
         }
-        return UTF8String.fromString(canonical(inference, options, found).sql());
+    }
+
+    private static State add(State state, DataType next) {
+        state.found = JsonInferSchema.compatibleType(state.found, next, DataTypes.StringType);
+        return state;
+    }
+
+    public Serializable merge(Serializable one, Serializable other) {
+        return add((State) one, ((State) other).found);
+    }
+
+    public Object produceResult(Serializable end) {
+        return UTF8String.fromString(canonical(new JsonInferSchema(options()), options(), ((State) end).found).sql());
+    }
+
+    /** The call, named in results as it is written. */
+    public static class Call extends V2Aggregator {
+        /** Spark copies expressions by the constructor with these arguments. */
+        public Call(AggregateFunction function, Seq children, int mutableAggBufferOffset, int inputAggBufferOffset) {
+            super(function, children, mutableAggBufferOffset, inputAggBufferOffset);
+        }
+
+        /** The builder has made the argument a text already. */
+        public Seq inputTypes() {
+            ArrayList types = new ArrayList();
+            for (int i = 0; i < children().length(); i++) types.add(((Expression) children().apply(i)).dataType());
+            return PythonUtils.toSeq(types);
+        }
+
+        public String prettyName() {
+            return NAME;
+        }
+
+        /** As Spark does, with the class loader that has the class of the state. */
+        public Serializable deserialize(byte[] bytes) {
+            return (Serializable) Utils.deserialize(bytes, State.class.getClassLoader());
+        }
+
+        public V2Aggregator withNewMutableAggBufferOffset(int offset) {
+            return new Call(aggrFunc(), children(), offset, inputAggBufferOffset());
+        }
+
+        public V2Aggregator withNewInputAggBufferOffset(int offset) {
+            return new Call(aggrFunc(), children(), mutableAggBufferOffset(), offset);
+        }
+
+        public Expression withNewChildrenInternal(IndexedSeq children) {
+            return new Call(aggrFunc(), children, mutableAggBufferOffset(), inputAggBufferOffset());
+        }
     }
 
     private static DataType inferred(JsonInferSchema inference, JSONOptions options, UTF8String text) throws IOException {

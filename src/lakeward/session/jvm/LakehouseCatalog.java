@@ -219,7 +219,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     public Table createTableLike(Identifier i, TableInfo info, Table source) {
         requireName(i);
         requireSchema(i);
-        return super.createTableLike(in(i), NonDeltaTable.like(info, source), source);
+        Table created = super.createTableLike(in(i), NonDeltaTable.like(info, source), source);
+        return DatasetChanges.isDataset(source) ? super.alterTable(in(i), DatasetChanges.asTable()) : created;
     }
 
     public StagedTable stageCreate(Identifier i, StructType s, Transform[] t, Map m) {
@@ -238,7 +239,11 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         requireName(i);
         requireSchema(i);
         requireNoView(i);
-        if (!how.equals("create") && !isPath(i) && super.tableExists(in(i))) MaterializedViews.checkKind(super.loadTable(in(i)).properties().get(MaterializedViews.KIND), session, quoted(i), "CREATE OR REPLACE TABLE");
+        if (!how.equals("create") && !isPath(i) && super.tableExists(in(i))) {
+            Map before = super.loadTable(in(i)).properties();
+            MaterializedViews.checkKind(before.get(MaterializedViews.KIND), session, quoted(i), "CREATE OR REPLACE TABLE");
+            DatasetChanges.requireReplaceable(before, session, quoted(i));
+        }
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
         NonDeltaColumns.requirePlain(m, CatalogV2Util.structTypeToV2Columns(s, false), quoted(i));
@@ -264,6 +269,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public Table alterTable(Identifier i, TableChange[] changes) {
         InformationSchema.requireOther(this, i, NOT_OWNER);
+        if (!isPath(i)) DatasetChanges.requireAlterable(loadTable(i).properties(), session, quoted(i), changes);
         Policies.requireUnused(catalog, i, about(i), changes);
         TableChange[] known = PlatformFeatures.without(changes);
         if (known.length == 0 && changes.length > 0) return loadTable(i);
@@ -290,6 +296,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     private void requireTable(Identifier i) {
         InformationSchema.requireOther(this, i, NOT_OWNER);
+        if (!isPath(i) && super.tableExists(in(i))) DatasetChanges.requireDroppable(super.loadTable(in(i)).properties(), session, fullName(i), "TABLE");
         if (!viewExists(i)) return;
         throw PythonSqlBridge.error("WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
     }
@@ -310,6 +317,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         if (namespace.length == 0) namespace = from.namespace();
         if (namespace.length == 2 && namespace[0].equalsIgnoreCase(catalog)) namespace = new String[] {namespace[1]};
         InformationSchema.requireOther(catalog, namespace, "User does not have CREATE TABLE on");
+        if (super.tableExists(in(from))) DatasetChanges.requireTable(super.loadTable(in(from)).properties(), session, quoted(from), "ALTER TABLE", "INVALID_ALTER");
         Identifier target = Identifier.of(requireSameSchema("table", from, namespace), to.name());
         if (viewExists(target)) throw new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(target);
         super.renameTable(in(from), in(target));
@@ -496,7 +504,10 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     public boolean dropView(Identifier i) {
         InformationSchema.requireOther(this, i, NOT_OWNER);
-        if (!viewExists(i)) return false;
+        if (!viewExists(i)) {
+            if (super.tableExists(in(i))) DatasetChanges.requireDroppable(super.loadTable(in(i)).properties(), session, fullName(i), "VIEW");
+            return false;
+        }
         folder.remove(view(i));
         return true;
     }

@@ -36,7 +36,7 @@ public class MaterializedViews extends SessionRule {
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         if (plan instanceof DeltaDelete) checkRelations(((DeltaDelete) plan).child(), session, "DELETE");
         if (plan instanceof DeltaUpdateTable) checkRelations(((DeltaUpdateTable) plan).child(), session, "UPDATE");
-        if (plan instanceof TruncateDeltaTableCommand) checkRelations(((TruncateDeltaTableCommand) plan).child(), session, "TRUNCATE");
+        if (plan instanceof TruncateDeltaTableCommand) checkTruncated(((TruncateDeltaTableCommand) plan).child(), session);
         if (plan instanceof WriteToStream) checkSessionTable(((WriteToStream) plan).catalogTable(), session, "INSERT");
         return plan;
     }
@@ -57,6 +57,17 @@ public class MaterializedViews extends SessionRule {
             if (!(leaf instanceof ResolvedTable)) continue;
             Table table = ((ResolvedTable) leaf).table();
             checkKind(table.properties().get(KIND), session, ShownNames.shown(table.name()), operation);
+        }
+    }
+
+    /** TRUNCATE of a streaming table would change what its stream has written. */
+    private static void checkTruncated(LogicalPlan target, SparkSession session) {
+        checkRelations(target, session, "TRUNCATE");
+        Seq leaves = target.collectLeaves();
+        for (int i = 0; i < leaves.length(); i++) {
+            if (!(leaves.apply(i) instanceof ResolvedTable)) continue;
+            Table table = ((ResolvedTable) leaves.apply(i)).table();
+            DatasetChanges.requireTable(table.properties(), session, ShownNames.shown(table.name()), "TRUNCATE", "UNSUPPORTED_OPERATION");
         }
     }
 

@@ -3,6 +3,9 @@ package lakeward;
 import java.io.File;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The user's path prefixes and the local folders behind them, as the Python side declared them:
@@ -11,6 +14,8 @@ import java.util.List;
 public class PathMap {
 
     public static final String SETTING = "lakeward.path.map";
+
+    private static final Pattern VOLUME = Pattern.compile("((?:dbfs:|/dbfs)?/Volumes)((?:/[^/]+){1,3})(?=/|$)");
 
     private final List prefixes = new ArrayList();
     private final List folders = new ArrayList();
@@ -75,12 +80,21 @@ public class PathMap {
         return find(written, false);
     }
 
+    /** Catalog, schema and volume are names of Unity Catalog, whose case does not count; as in session/paths.py. */
+    private static String canonical(String path) {
+        Matcher found = VOLUME.matcher(path);
+        return found.lookingAt() ? found.group(1) + found.group(2).toLowerCase(Locale.ROOT) + path.substring(found.end()) : path;
+    }
+
     private File find(String written, boolean withRoot) {
-        String path = resolved(written);
+        String user = resolved(written);
+        String canonical = canonical(user);
         for (int i = 0; i < prefixes.size(); i++) {
             String prefix = (String) prefixes.get(i);
             String folder = (String) folders.get(i);
             if (prefix.equals("/") && !withRoot) continue;
+            // A real folder, such as a disk below a Mac's /Volumes, keeps its case.
+            String path = prefix.equals(folder) ? user : canonical;
             if (path.equals(prefix)) return new File(folder);
             if (prefix.endsWith("/") && path.startsWith(prefix)) return new File(folder, path.substring(prefix.length()));
             if (path.startsWith(prefix + "/")) return new File(folder, path.substring(prefix.length() + 1));

@@ -165,7 +165,7 @@ public class PythonSqlBridge {
             return WarehouseCatalog.sneak(new ParseException(ObjectDefinitions.none(), CurrentOrigin.get(), condition,
                 ObjectDefinitions.scalaMap(error.get("parameters")), new QueryContext[0]));
         }
-        if (error.hasNonNull("parameters") && isKnown(condition) && !DECLARED.contains(condition)) {
+        if (error.hasNonNull("parameters") && isKnown(condition) && !DECLARED.contains(condition) && !needsPart(condition)) {
             return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
@@ -173,7 +173,7 @@ public class PythonSqlBridge {
         ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
         if (error.hasNonNull("parameters")) parameters.setAll((ObjectNode) error.get("parameters"));
         parameters.put("message", text);
-        if (DECLARED.contains(condition)) {
+        if (DECLARED.contains(condition) && !needsPart(condition)) {
             return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(parameters)));
         }
         // Spark's template of a condition that it knows needs other parameters: the text replaces the whole message.
@@ -188,7 +188,15 @@ public class PythonSqlBridge {
             ObjectDefinitions.scalaMap(unknown), new QueryContext[0]));
     }
 
+    /** A condition that was declared with its own text may have got parts since: Spark then has no message without one. */
+    private static boolean needsPart(String condition) {
+        if (condition.indexOf('.') >= 0) return false;
+        Option known = SparkThrowableHelper.errorReader().errorInfoMap().get(condition);
+        return known.isDefined() && ((ErrorInfo) known.get()).subClass().isDefined();
+    }
+
     private static Seq parameterNames(String condition) {
+        if (needsPart(condition)) return PythonUtils.toSeq(Collections.emptyList());
         try {
             return SparkThrowableHelper.errorReader().getMessageParameters(condition);
         } catch (AssertionError needsPart) {

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.execution.datasources.DataSource;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -27,6 +28,14 @@ public class RelationKind {
         if (found == null || !(found.catalog instanceof Catalog)) return "";
         boolean isView = InformationSchema.holds(found.catalog.name(), found.identifier.namespace()) || ((Catalog) found.catalog).viewExists(found.identifier);
         return isView ? "view" : "";
+    }
+
+    /** "materialized_view", "streaming_table"; null for other relations, and while the pipeline of the table runs. */
+    public static String ofDataset(SparkSession session, String[] parts) {
+        CatalogTable found = CatalogTable.find(session, PythonUtils.toSeq(Arrays.asList((Object[]) parts)));
+        if (found == null || !(found.catalog instanceof Catalog)) return null;
+        Table table = ((Catalog) found.catalog).storedTable(found.identifier);
+        return table == null ? null : DatasetChanges.kind(table.properties(), session);
     }
 
     /** A temporary table is a temporary view of files in a folder of that name (sql/constructs/temporary_tables.py). */

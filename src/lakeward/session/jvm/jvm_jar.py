@@ -49,6 +49,7 @@ SOURCES = (
     "PlatformFeatures",
     "ViewStore",
     "ShownNames",
+    "DatasetChanges",
     "MaterializedViews",
     "LakehouseCatalog",
     "Catalog",

@@ -67,6 +67,20 @@ NAMED_CONDITIONS: tuple[NamedCondition, ...] = (
         "A CREATE TABLE without explicit column list cannot specify PARTITIONED BY. Please use the form with "
         "explicit column list, or omit PARTITIONED BY.",
     ),
+    NamedCondition(
+        "3058",
+        r"Found duplicate column\(s\) in the partitioning: (?P<columns>[^;\n]+?)\.?(?=;|\n|$)",
+        "DELTA_DUPLICATE_COLUMNS_FOUND",
+        "42711",
+        "Found duplicate column(s) in the partitioning: {columns}.",
+    ),
+    NamedCondition(
+        "3060",
+        r"Couldn't find column (?P<column>.+?) in:(?=\n|$)",
+        "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
+        "42703",
+        "Couldn't find column {column} in the schema.",
+    ),
 )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_name, quote_properties, quote_string
@@ -14,7 +15,8 @@ from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
-from lakeward.sql.schema_changes import find_delta_log, start_transaction
+from lakeward.sql.dataset_kinds import require_no_dataset
+from lakeward.sql.schema_changes import commit_schema, find_delta_log, start_transaction
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -28,15 +30,18 @@ _COMPUTED = (
     "delta.feature.",
     "delta.columnMapping.maxColumnId",
 )
-# Without this table feature Delta refuses columns with default values.
-_COLUMN_DEFAULTS = "allowColumnDefaults"
-_DEFAULTS = f"feature.{_COLUMN_DEFAULTS}"
+# Without these table features Delta refuses default values, and ignores identity and generation expressions.
+_FEATURES = ("allowColumnDefaults", "generatedColumns", "identityColumns")
+_DEFAULTS = "spark.databricks.delta.properties.defaults."
 _CREATE, _IF_NOT_EXISTS, _REPLACE, _CREATE_OR_REPLACE = (
     "create",
     "if not exists",
     "replace",
     "create or replace",
 )
+# Metadata of columns that Delta's queries do not show.
+_RULES = ("delta.identity.", "delta.generationExpression")
+_DEEP_CLONE = ("DELTA_DEEP_CLONE_MV_ST_ERROR.REQUIRES_WITH_HISTORY", "0A000")
 _METRICS = (
     "source_table_size",
     "source_num_of_files",
@@ -95,6 +100,7 @@ class DeepClone(Command):
     options: CloneOptions = field(default_factory=CloneOptions)
 
     def run(self, spark: SparkSession) -> Rows | None:
+        _require_tables(spark, self.source, self.target, deep=True)
         name, source = quote_name(self.target), self.source.resolve(spark)
         if self.mode == _IF_NOT_EXISTS and spark.catalog.tableExists(name):
             return None
@@ -115,12 +121,39 @@ class DeepClone(Command):
             writer = writer.options(**options)
             modes = {_REPLACE: writer.replace, _CREATE_OR_REPLACE: writer.createOrReplace}
             modes.get(self.mode, writer.create)()
+        if layout.is_delta:
+            _keep_column_rules(spark, self.target, rows)
         if layout.description:
             spark.sql(f"COMMENT ON TABLE {name} IS {quote_string(layout.description)}")
         after = spark.sql(f"DESCRIBE DETAIL {name}").first()
         assert after is not None
         metrics = [layout.size, layout.files, 0, after["numFiles"], 0, after["sizeInBytes"]]
         return Rows(", ".join(f"{name} BIGINT" for name in _METRICS), [metrics])
+
+
+def _keep_column_rules(spark: SparkSession, target: list[str], rows: DataFrame) -> None:
+    """Give the columns what a query over the source lacks: NOT NULL, identity and generation expressions.
+
+    The clone's identity columns continue after the highest value of the source.
+    """
+    log = find_delta_log(spark, target)
+    assert log is not None
+    relation: Any = analyzed_plan(rows).collectLeaves().head().relation()
+    source = json.loads(relation.location().getSnapshot().metadata().schemaString())
+    transaction = start_transaction(spark, log)
+    schema = json.loads(transaction.metadata().schemaString())
+    rules = {column["name"]: column for column in source["fields"]}
+    changes = []
+    for column in schema["fields"]:
+        rule = rules[column["name"]]
+        kept = {key: value for key, value in rule["metadata"].items() if key.startswith(_RULES)}
+        if column["nullable"] == rule["nullable"] and kept.items() <= column["metadata"].items():
+            continue
+        column["nullable"] = rule["nullable"]
+        column["metadata"].update(kept)
+        changes.append({"column": quote_name([column["name"]])})
+    if changes:
+        commit_schema(spark, transaction, json.dumps(schema), changes)
 
 
 @dataclass(frozen=True)
@@ -149,15 +182,14 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
         assert detail is not None
         if detail["format"] == "delta":
             own = (detail["properties"] or {}).items()
-            has_defaults = _COLUMN_DEFAULTS in (detail["tableFeatures"] or ())
+            features = {f"delta.{name}": value for name, value in _features(spark, source).items()}
             return _Layout(
                 True,
                 detail["sizeInBytes"],
                 detail["numFiles"],
                 detail["partitionColumns"],
                 detail["clusteringColumns"],
-                {key: value for key, value in own if not key.startswith(_COMPUTED)}
-                | ({f"delta.{_DEFAULTS}": "supported"} if has_defaults else {}),
+                {key: value for key, value in own if not key.startswith(_COMPUTED)} | features,
                 detail["description"],
             )
         kind, partitions = detail["format"], detail["partitionColumns"]
@@ -189,6 +221,7 @@ class ShallowClone(Command):
     options: CloneOptions = field(default_factory=CloneOptions)
 
     def run(self, spark: SparkSession) -> Rows | DataFrame | None:
+        _require_tables(spark, self.source, self.target, deep=False)
         name = quote_name(self.target)
         exists = spark.catalog.tableExists(name)
         if self.mode == _REPLACE or (self.mode == _CREATE_OR_REPLACE and exists):
@@ -197,8 +230,7 @@ class ShallowClone(Command):
             return None
         folder, source = self.options.location, self.source.resolve(spark)
         # Delta reads the features of a clone from the session alone.
-        key = f"spark.databricks.delta.properties.defaults.{_DEFAULTS}"
-        features = {key: "supported"} if self._has_defaults(spark) else {}
+        features = {f"{_DEFAULTS}{name}": value for name, value in _features(spark, self.source).items()}
         with temporary_conf(spark, features):
             if folder is None or exists:
                 return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
@@ -209,13 +241,27 @@ class ShallowClone(Command):
         spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(folder)}")
         return cloned
 
-    def _has_defaults(self, spark: SparkSession) -> bool:
-        """Return whether the source is a Delta table with the feature of column defaults."""
-        log = find_delta_log(spark, self.source.table)
-        if log is None:
-            return False
-        names = start_transaction(spark, log).protocol().readerAndWriterFeatureNames()
-        return bool(names.contains(_COLUMN_DEFAULTS))
+
+def _features(spark: SparkSession, source: CloneSource) -> dict[str, str]:
+    """Return the properties, without their prefix, of the features that columns of a clone need."""
+    log = find_delta_log(spark, source.table)
+    if log is None:
+        return {}  # Delta's own error has the condition of a clone
+    names = start_transaction(spark, log).protocol().readerAndWriterFeatureNames()
+    return {f"feature.{name}": "supported" for name in _FEATURES if names.contains(name)}
+
+
+def _require_tables(spark: SparkSession, source: CloneSource, target: Sequence[str], *, deep: bool) -> None:
+    """Raise SqlError for a materialized view or a streaming table, as the source or the target.
+
+    Source: https://docs.databricks.com/aws/en/sql/language-manual/delta-clone, with the condition of
+    https://docs.databricks.com/aws/en/error-messages/delta-deep-clone-mv-st-error-error-class
+    """
+    for table in (source.table, target):
+        if deep:
+            require_no_dataset(spark, table, "DEEP CLONE", _DEEP_CLONE)
+        else:
+            require_no_dataset(spark, table, "SHALLOW CLONE")
 
 
 def _require_no_policies(spark: SparkSession, source: CloneSource) -> None:

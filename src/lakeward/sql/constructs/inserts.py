@@ -12,7 +12,8 @@ from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _QUERY = ("SELECT", "VALUES", "TABLE", "WITH", "FROM", "MAP", "REDUCE")
 # True in the rows to insert; the same rows with false find the rows that they replace.
@@ -67,7 +68,7 @@ class InsertReplace(Command):
                 for name in self.using
             )
             names = fields
-            rows = rows.toDF(*fields)
+            rows = _with_collations(rows.toDF(*fields), target.toDF().schema)
             finders = rows.select(*map(quote_identifier, self.using)).distinct()
         values = {
             quote_identifier(field): F.col(f"{prefix}.{quote_identifier(name)}")
@@ -86,6 +87,25 @@ class InsertReplace(Command):
         )
         inserted = merged["num_inserted_rows"]
         return Rows(INSERTED_COLUMNS, [[inserted, inserted]])
+
+
+def _with_collations(rows: DataFrame, schema: StructType) -> DataFrame:
+    """Return the rows with the collations of the table's columns: keys are equal as they are in the table."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StringType
+
+    types = {field.name.lower(): field.dataType for field in schema.fields}
+    columns = []
+    for field in rows.schema.fields:
+        wanted, column = types.get(field.name.lower()), F.col(quote_identifier(field.name))
+        if (
+            isinstance(wanted, StringType)
+            and isinstance(field.dataType, StringType)
+            and wanted != field.dataType
+        ):
+            column = F.collate(column, wanted.collation).alias(field.name)
+        columns.append(column)
+    return rows.select(*columns)
 
 
 def _arity_mismatch(table: list[str], fields: list[str], columns: list[str]) -> SqlError:

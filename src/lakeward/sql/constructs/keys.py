@@ -11,6 +11,7 @@ from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_identifier, quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, in_area
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
+from lakeward.sql.dataset_kinds import require_alterable
 from lakeward.sql.key_references import release_primary_key
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
@@ -63,6 +64,7 @@ class AddKey(Command):
     key: Key
 
     def run(self, spark: SparkSession) -> None:
+        require_alterable(spark, self.table)
         keys = [*stored_keys(spark, self.table), self.key]
         if self.key.type == "PRIMARY KEY":
             self._require_not_null(spark)
@@ -95,6 +97,7 @@ class DropKey(Command):
     cascade: bool = False
 
     def run(self, spark: SparkSession) -> None:
+        require_alterable(spark, self.table)
         keys = stored_keys(spark, self.table)
         remaining = [key for key in keys if not self._matches(key)]
         if len(remaining) == len(keys) and not self.if_exists:
@@ -121,6 +124,7 @@ class DropConstraint(Command):
     cascade: bool = False
 
     def run(self, spark: SparkSession) -> DataFrame | None:
+        require_alterable(spark, self.table)
         keys = stored_keys(spark, self.table)
         remaining = [key for key in keys if (key.name or "").lower() != self.constraint.lower()]
         if len(remaining) == len(keys):

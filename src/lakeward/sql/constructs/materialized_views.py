@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, in_area
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, Refusal, RewriteResult, in_area
 from lakeward.sql.standalone_tables import DatasetKind
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -163,6 +163,24 @@ def _alter(cursor: TokenCursor) -> AlterSchedule:
     return AlterSchedule(kind, table, cursor.text(begin))
 
 
+def _comment_on_column(cursor: TokenCursor) -> Edits:
+    """Parse ALTER MATERIALIZED VIEW m ALTER COLUMN c COMMENT 'text': Spark has ALTER TABLE alone."""
+    cursor.need("ALTER")
+    begin = cursor.at
+    _kind(cursor)
+    first, *others = cursor.read(begin)
+    cursor.name(3)
+    cursor.need("ALTER")
+    cursor.words("COLUMN")
+    cursor.part()
+    cursor.need("COMMENT")
+    cursor.string()
+    cursor.end()
+    return Edits(
+        (Edit(first.start, first.end, "TABLE"), *(Edit(word.start, word.end, "") for word in others))
+    )
+
+
 CONSTRUCTS = in_area(
     "Materialized views and streaming tables",
     Construct(
@@ -210,6 +228,15 @@ CONSTRUCTS = in_area(
         example="ALTER MATERIALIZED VIEW m ALTER SCHEDULE CRON '0 0 * * * ?'",
         note="kept and shown by DESCRIBE EXTENDED; here only statements start a refresh",
         statement=_alter,
+        trigger=BEGINNING + r"alter\s+(?:materialized\s+view|streaming\s+table)\b",
+        test=_TEST,
+    ),
+    Construct(
+        name="ALTER MATERIALIZED VIEW, ALTER STREAMING TABLE: ALTER COLUMN … COMMENT",
+        verdict="rewritten",
+        example="ALTER MATERIALIZED VIEW m ALTER COLUMN n COMMENT 'number of rows'",
+        note="ALTER TABLE",
+        statement=_comment_on_column,
         trigger=BEGINNING + r"alter\s+(?:materialized\s+view|streaming\s+table)\b",
         test=_TEST,
     ),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
+from lakeward.sql.dataset_kinds import require_alterable
 from lakeward.sql.schema_changes import (
     COLUMN_DEPTH,
     commit_schema,
@@ -38,6 +39,7 @@ class SetNotNull(Command):
     text: str
 
     def run(self, spark: SparkSession) -> DataFrame | None:
+        require_alterable(spark, self.table)
         log = find_delta_log(spark, self.table)
         if log is None:
             return run_with_delta(spark, self.text)

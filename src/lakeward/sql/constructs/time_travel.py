@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name, quote_string
 from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
+from lakeward.sql.dataset_kinds import require_no_dataset
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -67,6 +68,7 @@ class Restore(Command):
     version: TableVersion
 
     def run(self, spark: SparkSession) -> DataFrame:
+        require_no_dataset(spark, self.table, "RESTORE")
         version = self.version.resolve(spark)
         return run_with_delta(spark, f"RESTORE TABLE {quote_name(self.table)} TO{version.clause()}")
 
