@@ -75,5 +75,12 @@ def _section(finding: Finding) -> str:
         *finding.fix,
         "```",
         "",
+        *_definition(finding),
     ]
     return "\n".join(lines)
+
+
+def _definition(finding: Finding) -> list[str]:
+    if finding.area != "table" or not finding.declared or finding.declared == "{restored}":
+        return []
+    return [f"Of a streaming table or materialized view: `{finding.declared}` in its definition.", ""]

@@ -86,6 +86,29 @@ def test_fixes_that_lose_history_rows_or_skipping_are_not_safe() -> None:
             )
 
 
+@pytest.mark.parametrize("kind", ["streaming_table", "materialized_view"])
+@pytest.mark.parametrize("finding", SEEDS)
+def test_fixes_of_datasets_are_edits_where_no_statement_can_change_them(
+    finding: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SEEDS[finding](tmp_path / "table", sick=True)
+    create = DeltaTable.__post_init__
+
+    def create_dataset(table: DeltaTable) -> None:
+        table.configuration = {**table.configuration, "lakeward.kind": kind}
+        create(table)
+
+    monkeypatch.setattr(DeltaTable, "__post_init__", create_dataset)
+    SEEDS[finding](tmp_path / "dataset", sick=True)
+    (before,) = examined(tmp_path / "table", "main", "sales", "orders").diagnoses
+    (diagnosis,) = examined(tmp_path / "dataset", "main", "sales", "orders").diagnoses
+    if any(text.startswith(("ALTER", "CREATE")) for text in before.fix):
+        assert [text[:38] for text in diagnosis.fix] == ["In the definition of main.sales.orders"]
+        assert diagnosis.statements == ()
+    else:
+        assert (diagnosis.fix, diagnosis.statements) == (before.fix, before.statements)
+
+
 def test_log_files_that_cleanup_keeps_are_not_expired(tmp_path: Path) -> None:
     """Delta deletes the files before a checkpoint together: one within the retention keeps all of them."""
     log = tmp_path / "t" / "_delta_log"

@@ -50,7 +50,12 @@ class Diagnosis:
 
 
 def diagnose(
-    finding: str, subject: str, evidence: Evidence, *, names: Mapping[str, str] | None = None
+    finding: str,
+    subject: str,
+    evidence: Evidence,
+    *,
+    names: Mapping[str, str] | None = None,
+    has_definition: bool = False,
 ) -> Diagnosis:
     """Return the diagnosis of a finding with its fix and gain filled in.
 
@@ -59,6 +64,7 @@ def diagnose(
         subject: What the user calls the table, query or dataset.
         evidence: Figures by name.
         names: Texts of the fix other than figures: the quoted table, settings.
+        has_definition: Whether the subject is a streaming table or materialized view.
 
     Raises:
         ValueError: The evidence is not what the finding declares.
@@ -67,15 +73,12 @@ def diagnose(
     if list(evidence) != [name for name, _ in declared.evidence]:
         raise ValueError(f"{finding} declares {declared.evidence}, not {list(evidence)}")
     values = {**{name: _shown(name, value) for name, value in evidence.items()}, **(names or {})}
+    gain = declared.gain.format_map(values)
+    edit = declared.declared.format_map(values) if has_definition else ""
+    if edit:
+        return Diagnosis(finding, subject, evidence, (f"In the definition of {subject}: {edit}",), gain)
     fix = tuple(text for each in declared.fix if (text := each.format_map(values)))
-    return Diagnosis(
-        finding,
-        subject,
-        evidence,
-        fix,
-        declared.gain.format_map(values),
-        fix if declared.safe else (),
-    )
+    return Diagnosis(finding, subject, evidence, fix, gain, fix if declared.safe else ())
 
 
 def _shown(name: str, value: float | str) -> str:

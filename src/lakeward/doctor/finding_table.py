@@ -60,6 +60,8 @@ class Finding:
         when: The threshold.
         evidence: Names of the figures and what they count.
         fix: Statements or settings; `{name}` are figures and `{table}` the quoted table.
+        declared: What takes the place of `fix` in the definition of a streaming table or materialized view,
+            whose columns and properties no statement changes.
         gain: What the fix changes.
         safe: Whether `--apply` may run the fix: it must keep all rows, all history and all readers.
     """
@@ -73,6 +75,7 @@ class Finding:
     fix: tuple[str, ...]
     gain: str
     safe: bool = False
+    declared: str = ""
 
 
 _TABLES = (
@@ -107,6 +110,7 @@ _TABLES = (
         ),
         ("CREATE OR REPLACE TABLE {table} CLUSTER BY ({clustering}) AS SELECT * FROM {table}",),
         "The rows fit into {files_after} files instead of {files}.",
+        declared="CLUSTER BY ({clustering})",
     ),
     Finding(
         "statistics-missing",
@@ -118,6 +122,7 @@ _TABLES = (
         ("{restore}", "ANALYZE TABLE {table} COMPUTE DELTA STATISTICS"),
         "Filters can skip {files_without} files that every query reads now.",
         safe=True,
+        declared="{restored}",
     ),
     Finding(
         "statistics-too-wide",
@@ -133,6 +138,7 @@ _TABLES = (
         ),
         ("ALTER TABLE {table} SET TBLPROPERTIES ('delta.dataSkippingStatsColumns' = {skipping})",),
         "New files carry statistics of the named columns alone; name those that filters use.",
+        declared="TBLPROPERTIES ('delta.dataSkippingStatsColumns' = {skipping})",
     ),
     Finding(
         "deletion-vectors",
@@ -179,6 +185,7 @@ _TABLES = (
         ("ALTER TABLE {table} SET TBLPROPERTIES ({retention})",),
         "Streams and queries may pause for up to 7 days.",
         safe=True,
+        declared="TBLPROPERTIES ({retention})",
     ),
     Finding(
         "clustering-debt",
@@ -209,6 +216,7 @@ _TABLES = (
         ("ALTER TABLE {table} SET TBLPROPERTIES ('delta.checkpointInterval' = '10')",),
         "The next commit writes a checkpoint; readers replay at most 10 commits instead of {commits}.",
         safe=True,
+        declared="TBLPROPERTIES ('delta.checkpointInterval' = '10')",
     ),
     Finding(
         "log-cleanup-off",
@@ -223,6 +231,7 @@ _TABLES = (
         ),
         ("ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableExpiredLogCleanup' = 'true')",),
         "The next checkpoint deletes {expired_log_files} log files; their versions can no longer be read.",
+        declared="TBLPROPERTIES ('delta.enableExpiredLogCleanup' = 'true')",
     ),
 )  # fmt: skip
 

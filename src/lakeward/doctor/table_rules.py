@@ -47,7 +47,13 @@ def table_diagnoses(state: TableState, subject: str, table: str, now: float) -> 
         found = rule(state, now)
         if found is not None:
             names = {name: text.replace("{table}", table) for name, text in (found.names or {}).items()}
-            yield diagnose(finding, subject, found.evidence, names={"table": table, **names})
+            yield diagnose(
+                finding,
+                subject,
+                found.evidence,
+                names={"table": table, **names},
+                has_definition="lakeward.kind" in state.configuration,
+            )
 
 
 def small_files(state: TableState, now: float) -> Found | None:  # noqa: ARG001  # one signature for all rules
@@ -98,8 +104,10 @@ def statistics_missing(state: TableState, now: float) -> Found | None:  # noqa: 
         return None
     switched_off = state.configuration.get("delta.dataSkippingNumIndexedCols") == "0"
     restore = "ALTER TABLE {table} UNSET TBLPROPERTIES ('delta.dataSkippingNumIndexedCols')"
+    restored = "TBLPROPERTIES without 'delta.dataSkippingNumIndexedCols'"
     return Found(
-        {"files": len(state.files), "files_without": without}, {"restore": restore if switched_off else ""}
+        {"files": len(state.files), "files_without": without},
+        {"restore": restore if switched_off else "", "restored": restored if switched_off else ""},
     )
 
 
