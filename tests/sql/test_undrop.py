@@ -319,7 +319,8 @@ def test_files_that_are_gone_are_not_listed(place: Place) -> None:
 
 def test_a_materialized_view_needs_its_kind(place: Place) -> None:
     place("CREATE TABLE {s}.t (a INT) TBLPROPERTIES ('lakeward.kind' = 'materialized_view')")
-    place("DROP TABLE {s}.t")
+    with temporary_conf(place.spark, {"pipelines.id": "p"}):
+        place("DROP TABLE {s}.t")
     (row,) = place("SHOW TABLES DROPPED IN {s}")
     assert row.tableType == "MATERIALIZED_VIEW"
     assert place.failed("UNDROP TABLE {s}.t") == "WRONG_COMMAND_FOR_OBJECT_TYPE"
@@ -338,9 +339,17 @@ def test_a_table_whose_first_commits_were_cleaned_up_keeps_kind_and_id(place: Pl
     assert (log / f"{1:020}.checkpoint.parquet").is_file()
     for version in range(2):
         (log / f"{version:020}.json").unlink()
-    place("DROP TABLE {s}.t")
+    with temporary_conf(place.spark, {"pipelines.id": "p"}):
+        place("DROP TABLE {s}.t")
     (row,) = place("SHOW TABLES DROPPED IN {s}")
     assert (row.tableType, row.tableId, row.comment) == ("MATERIALIZED_VIEW", table_id, "numbers")
+
+
+def test_a_table_with_a_damaged_log_can_be_dropped(place: Place) -> None:
+    place("CREATE TABLE {s}.t (a INT)")
+    (place.folder / "t" / "_delta_log" / f"{0:020}.json").write_text("{")
+    place("DROP TABLE {s}.t")
+    assert not place.spark.catalog.tableExists(f"main.{place.name}.t")
 
 
 def test_a_process_of_its_own_recovers_it(place: Place, suite_settings: Settings) -> None:

@@ -3,6 +3,7 @@ package lakeward;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
@@ -296,9 +297,19 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
 
     private void requireTable(Identifier i) {
         InformationSchema.requireOther(this, i, NOT_OWNER);
-        if (!isPath(i) && super.tableExists(in(i))) DatasetChanges.requireDroppable(super.loadTable(in(i)).properties(), session, fullName(i), "TABLE");
+        DatasetChanges.requireDroppable(readableProperties(i), session, fullName(i), "TABLE");
         if (!viewExists(i)) return;
         throw PythonSqlBridge.error("WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
+    }
+
+    /** Properties of a table; none of a table that does not exist or whose log is damaged, which can be dropped. */
+    private Map readableProperties(Identifier i) {
+        try {
+            Table table = isPath(i) ? null : storedTable(i);
+            return table == null ? Collections.emptyMap() : table.properties();
+        } catch (Exception e) {
+            return Collections.emptyMap();
+        }
     }
 
     private String quoted(Identifier i) {
@@ -505,7 +516,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     public boolean dropView(Identifier i) {
         InformationSchema.requireOther(this, i, NOT_OWNER);
         if (!viewExists(i)) {
-            if (super.tableExists(in(i))) DatasetChanges.requireDroppable(super.loadTable(in(i)).properties(), session, fullName(i), "VIEW");
+            DatasetChanges.requireDroppable(readableProperties(i), session, fullName(i), "VIEW");
             return false;
         }
         folder.remove(view(i));
