@@ -40,6 +40,18 @@ def volume_folder(volumes: Path, catalog: str, schema: str, name: str) -> Path:
     return next((each for each in inside if each.name.lower() == name.lower() and each.is_dir()), wanted)
 
 
+def rename_to_lower_case(volumes: Path) -> None:
+    """Rename folders of catalogs, schemas and volumes to lower case, where that name is free.
+
+    Paths lead to folders in lower case. Earlier versions kept the case of bundles and of paths.
+    """
+    for pattern in ("*", "*/*", "*/*/*"):
+        for folder in [each for each in volumes.glob(pattern) if each.name != each.name.lower()]:
+            wanted = folder.with_name(folder.name.lower())
+            if not wanted.exists():
+                folder.rename(wanted)
+
+
 def absent_volume(volumes: Path, local: Path) -> tuple[str, ...] | None:
     """Return the catalog, schema and volume of a local path if that volume does not exist; else None.
 

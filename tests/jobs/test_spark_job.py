@@ -33,7 +33,7 @@ resources:
     landing:
       catalog_name: ${bundle.target}
       schema_name: ${resources.schemas.lake.name}
-      name: landing
+      name: Landing
 variables:
   landing:
     default: /Volumes/${bundle.target}/${resources.schemas.lake.name}/${resources.volumes.landing.name}

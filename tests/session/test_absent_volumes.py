@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.session import Settings
-from lakeward.volume_folders import absent_volume
+from lakeward.volume_folders import absent_volume, rename_to_lower_case
 
 Writer = Callable[[DataFrame, str], Any]
 
@@ -79,3 +79,16 @@ def test_a_link_and_other_cases_of_letters_are_the_volume(tmp_path: Path) -> Non
     assert absent_volume(volumes, volumes) is None
     assert absent_volume(volumes, tmp_path / "volumes2/a/b/c") is None
     assert absent_volume(volumes, volumes / "main/default/other/x/y") == ("main", "default", "other")
+
+
+def test_folders_that_kept_the_case_of_a_name_get_the_name(tmp_path: Path) -> None:
+    for folder in ("Main/Sales/Raw", "main2/s/Both", "main2/s/both"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "Part-1.json").write_text(folder)
+    rename_to_lower_case(tmp_path)
+    found = {str(file.relative_to(tmp_path)): file.read_text() for file in tmp_path.rglob("*.json")}
+    assert found == {
+        "main/sales/raw/Part-1.json": "Main/Sales/Raw",
+        "main2/s/Both/Part-1.json": "main2/s/Both",
+        "main2/s/both/Part-1.json": "main2/s/both",
+    }

@@ -49,8 +49,8 @@ def test_seeding_again_replaces(lakehouse):
 
 
 def test_a_volume_is_read_under_its_platform_path(lakehouse):
-    (lakehouse.volume("landing") / "a.json").write_text('{"id": 1}')
-    frame = lakehouse.spark.read.json("/Volumes/main/default/landing")
+    (lakehouse.volume("Landing") / "a.json").write_text('{"id": 1}')
+    frame = lakehouse.spark.read.json("/Volumes/main/default/Landing")
     assert_frame_equal(frame, [(1,)])
 
 

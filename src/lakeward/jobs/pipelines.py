@@ -12,6 +12,7 @@ from lakeward.jobs.packages import layer_of_pipeline, projects_of_pipeline
 from lakeward.jobs.pipeline_sources import sources
 from lakeward.jobs.run_results import PipelineSelection
 from lakeward.quoting import quote_name
+from lakeward.volume_folders import volume_folder
 
 if TYPE_CHECKING:
     from lakeward.pipelines import Progress, Update
@@ -114,8 +115,8 @@ def ensure_schemas_and_volumes(bundle: Bundle, settings: Settings) -> None:
     Starts the Spark session of the target, so that a task's own `SparkSession.builder` returns it.
     """
     for volume in bundle.volumes.values():
-        parts = (volume["catalog_name"], volume["schema_name"], volume["name"])
-        settings.volumes.joinpath(*map(str, parts)).mkdir(parents=True, exist_ok=True)
+        names = (volume["catalog_name"], volume["schema_name"], volume["name"])
+        volume_folder(settings.volumes, *map(str, names)).mkdir(parents=True, exist_ok=True)
     from lakeward.session import ensure_schema, session
 
     spark = session(settings)

@@ -26,6 +26,7 @@ from lakeward.spark_internals import (
     running_session,
     set_active_session,
 )
+from lakeward.volume_folders import rename_to_lower_case
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -175,6 +176,7 @@ def mapped_paths(settings: Settings) -> Iterator[None]:
             private_folder(settings.state)
             for folder in (settings.volumes, settings.dbfs, settings.workspace):
                 folder.mkdir(exist_ok=True)
+            rename_to_lower_case(settings.volumes)
     map_paths(settings)
     try:
         yield

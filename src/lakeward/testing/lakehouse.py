@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from lakeward.testing.frames import is_frame
+from lakeward.volume_folders import volume_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,7 +87,7 @@ class Lakehouse:
     def volume(self, name: str) -> Path:
         """Return the folder of the volume `/Volumes/<catalog>/<schema>/<name>`, created if missing."""
         named = self.named(name)
-        folder = self.settings.volumes / named.catalog / named.schema / named.table
+        folder = volume_folder(self.settings.volumes, named.catalog, named.schema, named.table)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
