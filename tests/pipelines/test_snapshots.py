@@ -170,6 +170,24 @@ def test_a_version_that_a_declared_int_cannot_have_fails(lab: Lab) -> None:
     assert "as BIGINT" in str(result(update, "t").error)
 
 
+@pytest.mark.parametrize(
+    "parameter", ["track_history_column_list", "track_history_except_column_list", "keys"]
+)
+def test_suggestions_for_an_unknown_column_are_columns_of_the_snapshot(lab: Lab, parameter: str) -> None:
+    lists = {"keys": ["id"], parameter: ["nmae"]}
+    lab.file("cdc.py", f"""
+        import dlt
+        dlt.create_streaming_table("t")
+        dlt.create_auto_cdc_from_snapshot_flow(
+            "t", source=lambda last: None if last else (spark.sql("SELECT 1 AS id, 'Ann' AS name"), 1),
+            stored_as_scd_type=2, **{lists})
+    """)  # fmt: skip
+    error = str(result(lab.run(), "t").error)
+    assert "UNRESOLVED_COLUMN.WITH_SUGGESTION" in error
+    assert "`name`" in error
+    assert "__lakeward" not in error
+
+
 def test_a_table_is_one_snapshot_an_update_with_the_time_for_its_version(lab: Lab) -> None:
     lab.file("cdc.py", PERIODIC)
     replace(lab, "(1, 'Ann'), (2, 'Bob'), (NULL, 'Unnamed')")

@@ -18,7 +18,7 @@ from lakeward.pipelines.api.signatures import (
     read_unit_test_table,
     replace_spec,
 )
-from lakeward.pipelines.autocdc.snapshots import DELETED_COLUMN, VERSION_COLUMN
+from lakeward.pipelines.autocdc.cdc_schema import DELETED_COLUMN, VERSION_COLUMN
 from lakeward.pipelines.graph.elements import ChangeArgs, Flow, OutputMode, SourceCodeLocation
 from lakeward.pipelines.graph.session_scope import active_reader, read_table, read_table_once
 
@@ -213,11 +213,7 @@ def create_auto_cdc_from_snapshot_flow(registry: GraphRegistry, values: Argument
             f"{what}(source=…) takes a table's name, a function or (DataFrame, version), "
             f"not {type(source).__name__}"
         )
-    feed = {
-        "sequence_by": VERSION_COLUMN,
-        "apply_as_deletes": DELETED_COLUMN,
-        "except_column_list": [VERSION_COLUMN, DELETED_COLUMN],
-    }
+    feed = {"sequence_by": VERSION_COLUMN, "apply_as_deletes": DELETED_COLUMN}
     registry.flows.append(
         Flow(
             values["name"] or target,

@@ -80,6 +80,8 @@ def _not_a_column(given: Any, selected: DataFrame) -> PipelineError:
 
 START_AT, END_AT = "__START_AT", "__END_AT"
 SYSTEM_START_AT, SYSTEM_END_AT = "__SYSTEM_START_AT", "__SYSTEM_END_AT"
+VERSION_COLUMN, DELETED_COLUMN = "__lakeward_version", "__lakeward_gone"
+"""Sequence and deletes of a feed of snapshots. Users do not name them, and the target does not have them."""
 _UNORDERED = ("map", "variant", "void")
 
 
@@ -102,9 +104,10 @@ class CdcSchema:
         that are not columns, and for sequences without an order; Spark's error for an unknown column
         propagates.
         """
-        listed = SourceColumns(source)
+        users = source.drop(VERSION_COLUMN, DELETED_COLUMN)
+        listed = SourceColumns(users)
         keys = listed.names(change_args.keys)
-        columns = listed.choose(source.columns, change_args.columns, change_args.except_columns)
+        columns = listed.choose(users.columns, change_args.columns, change_args.except_columns)
         lost = [key for key in keys if key not in columns]
         if lost:
             raise PipelineError(

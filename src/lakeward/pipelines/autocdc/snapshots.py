@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, column
+from lakeward.pipelines.autocdc.cdc_schema import DELETED_COLUMN, END_AT, START_AT, VERSION_COLUMN, column
 from lakeward.pipelines.autocdc.scd2 import comparable_values
 from lakeward.pipelines.storage.checkpoints import read_state_file
 
@@ -129,9 +129,6 @@ def version_from_json(kept: list[str]) -> Any:
 
 def _version_type(version: Any) -> tuple[str, str, Callable[[Any], str], Callable[[str], Any]]:
     return next(kind for python, kind in _VERSION_TYPES.items() if isinstance(version, python))
-
-
-VERSION_COLUMN, DELETED_COLUMN = "__lakeward_version", "__lakeward_gone"
 
 
 @dataclass(frozen=True)
