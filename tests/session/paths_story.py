@@ -49,8 +49,11 @@ for make in (
             assert error.filename and path.startswith(error.filename), error.filename
         else:
             raise AssertionError(path)
-os.makedirs("/Volumes/C/S/V", exist_ok=True)
-shutil.rmtree("/Volumes/C")
+# Catalog, schema and volume are names of Unity Catalog, whose case does not count.
+os.makedirs("/Volumes/C/S/V/Other")
+assert os.listdir(f"{BASE}/volumes") == ["c"]
+assert sorted(os.listdir("/Volumes/c/s/v")) == ["Other", "deep"]
+shutil.rmtree("/Volumes/C/s/V/Other")
 with open("/Volumes/c/s/v/a.txt", "w", encoding="utf-8") as out:
     out.write("hello")
 with open("/Volumes/c/s/v/a.txt", "rb", buffering=0) as raw:

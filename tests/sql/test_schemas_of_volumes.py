@@ -32,15 +32,16 @@ STATEMENTS = {
 }
 
 
-@pytest.fixture(params=["main/only_volumes", "Main/Only_Volumes"])
-def schema(spark: SparkSession, suite_settings: Settings, request: pytest.FixtureRequest) -> Iterator[None]:
-    for name in ("landing", "Raw"):
-        suite_settings.volumes.joinpath(request.param, name).mkdir(parents=True)
+@pytest.fixture
+def schema(spark: SparkSession, suite_settings: Settings) -> Iterator[None]:
+    folder = suite_settings.volumes / "main" / "only_volumes"
+    for name in ("landing", "raw"):
+        folder.joinpath(name).mkdir(parents=True)
     yield
     spark.sql("USE main.default")
     spark.sql("DROP SCHEMA main.only_volumes CASCADE")
     assert spark.sql("SHOW SCHEMAS IN main LIKE 'only*'").collect() == []
-    assert not suite_settings.volumes.joinpath(request.param).exists()
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("text", STATEMENTS)
