@@ -72,6 +72,23 @@ def test_a_delete_of_a_null_key_without_a_row_is_none(spark: SparkSession, lab: 
     assert bench.rows() == [(0, "k", 2, "q", 1)]
 
 
+def test_appended_rows_are_counted_without_those_that_a_delete_removes(
+    spark: SparkSession, lab: Lab, tmp_path: Path
+) -> None:
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
+    counts = []
+    for batch in (
+        [(0, "a", 1, False, "p", 1), (0, "b", 1, False, "p", 1)],
+        [(1, "a", 1, False, "p", 1), (1, "b", 1, True, "gone", 1), (1, "c", 2, True, "gone", 1)],
+        [(2, "a", 1, False, "p", 1), (1, "c", 1, False, "before its delete", 1)],
+    ):
+        bench.feed._has_new_keys = True
+        bench.take(batch)
+        counts.append(bench.feed.merge_metrics.upserted)
+    assert counts == [2, 3, 4]
+    assert len(bench.rows()) == counts[-1]
+
+
 @pytest.mark.slow
 def test_keys_that_no_file_can_contain_are_appended(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

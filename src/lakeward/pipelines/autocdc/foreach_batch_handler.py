@@ -132,7 +132,8 @@ class ForeachBatchHandler:
                 and not has_files(added.sparkSession, self.target.key, key_range)
             )
             if self._has_new_keys:
-                written = append_changes(self.target, changes, app=self.app, number=number)
+                upserts = touched.count if known is None and not touched.deletes else None
+                written = append_changes(self.target, changes, upserts=upserts, app=self.app, number=number)
             else:
                 written = merge_changes(
                     self.target,

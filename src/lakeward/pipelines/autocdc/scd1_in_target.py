@@ -76,10 +76,20 @@ def merge_changes(
     )
 
 
-def append_changes(target: TargetTable, changes: DataFrame, *, app: str, number: int) -> MergeMetrics:
-    """Append folded events whose keys the target does not have; idempotent."""
+def append_changes(
+    target: TargetTable, changes: DataFrame, *, upserts: int | None, app: str, number: int
+) -> MergeMetrics:
+    """Append folded events whose keys the target does not have; idempotent.
+
+    Args:
+        target: The target.
+        changes: The folded events.
+        upserts: Their number if none of them deletes and no earlier delete applies; else None.
+        app: Name of the writer in the commit.
+        number: Number of the batch.
+    """
     rows = changes.alias("s").where(_IS_PRESENT)
-    count = rows.count()
+    count = rows.count() if upserts is None else upserts
     if count:
         target.append(rows, app=app, number=number)
     return MergeMetrics(count)
