@@ -15,7 +15,12 @@ ROWS = (
     "'yyyy' AS f, 'month' AS u, ',' AS c, 'k' AS o, 'Fri' AS w, 2 AS i, '$.k' AS p, encode('é', 'UTF-8') AS b"
 )
 Call = Callable[[Callable[[Any], Any]], Column]
-WINDOW = Window.orderBy("n")
+
+
+def _over(column: Column) -> Column:
+    # Not at module level: a window starts Spark's JVM.
+    return column.over(Window.orderBy("n"))
+
 
 # `v` gives the argument: itself, or the literal of it.
 CALLS: dict[str, Call] = {
@@ -49,9 +54,9 @@ CALLS: dict[str, Call] = {
     "first": lambda v: F.first("s", v(True)),
     "last": lambda v: F.last("s", v(True)),
     "approx_count_distinct": lambda v: F.approx_count_distinct("s", v(0.1)),
-    "lag": lambda v: F.lag("s", v(1), v("none")).over(WINDOW),
-    "lead": lambda v: F.lead("s", v(1), v("none")).over(WINDOW),
-    "nth_value": lambda v: F.nth_value("s", v(1)).over(WINDOW),
+    "lag": lambda v: _over(F.lag("s", v(1), v("none"))),
+    "lead": lambda v: _over(F.lead("s", v(1), v("none"))),
+    "nth_value": lambda v: _over(F.nth_value("s", v(1))),
 }
 
 
