@@ -77,13 +77,18 @@ public class JsonSchemas implements AggregateFunction {
     }
 
     private final HashMap given;
+    /** Made once in each task: not for each row. */
+    private transient JSONOptions options;
+    private transient JsonInferSchema inference;
 
     JsonSchemas(HashMap given) {
         this.given = given;
     }
 
-    private JSONOptions options() {
-        return new JSONOptions(PythonUtils.toScalaMap(given), "UTC", "");
+    private void prepare() {
+        if (options != null) return;
+        options = new JSONOptions(PythonUtils.toScalaMap(given), "UTC", "");
+        inference = new JsonInferSchema(options);
     }
 
     public String name() {
@@ -117,7 +122,8 @@ public class JsonSchemas implements AggregateFunction {
     public Serializable update(Serializable before, InternalRow row) {
         if (row.isNullAt(0)) return before;
         try {
-            return add((State) before, inferred(new JsonInferSchema(options()), options(), row.getUTF8String(0)));
+            prepare();
+            return add((State) before, inferred(inference, options, row.getUTF8String(0)));
         } catch (IOException malformed) {
             throw WarehouseCatalog.sneak(malformed);
         }
@@ -133,7 +139,8 @@ public class JsonSchemas implements AggregateFunction {
     }
 
     public Object produceResult(Serializable end) {
-        return UTF8String.fromString(canonical(new JsonInferSchema(options()), options(), ((State) end).found).sql());
+        prepare();
+        return UTF8String.fromString(canonical(inference, options, ((State) end).found).sql());
     }
 
     /** The call, named in results as it is written. */
