@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_name, quote_properties, quote_string
 from lakeward.session import temporary_conf
-from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
+from lakeward.spark_internals import analyzed_plan, java_session, jvm_view, scala_list
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
@@ -182,7 +182,7 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
         assert detail is not None
         if detail["format"] == "delta":
             own = (detail["properties"] or {}).items()
-            features = {f"delta.{name}": value for name, value in _features(spark, source).items()}
+            features = {f"delta.{name}": "supported" for name in _needed(detail["tableFeatures"] or ())}
             return _Layout(
                 True,
                 detail["sizeInBytes"],
@@ -230,7 +230,7 @@ class ShallowClone(Command):
             return None
         folder, source = self.options.location, self.source.resolve(spark)
         # Delta reads the features of a clone from the session alone.
-        features = {f"{_DEFAULTS}{name}": value for name, value in _features(spark, self.source).items()}
+        features = {f"{_DEFAULTS}{name}": "supported" for name in _needed(self._features(spark))}
         with temporary_conf(spark, features):
             if folder is None or exists:
                 return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
@@ -241,14 +241,17 @@ class ShallowClone(Command):
         spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(folder)}")
         return cloned
 
+    def _features(self, spark: SparkSession) -> list[str]:
+        log = find_delta_log(spark, self.source.table)
+        if log is None:
+            return []  # Delta's own error has the condition of a clone
+        names = start_transaction(spark, log).protocol().readerAndWriterFeatureNames()
+        return [str(name) for name in scala_list(names.toSeq())]
 
-def _features(spark: SparkSession, source: CloneSource) -> dict[str, str]:
-    """Return the properties, without their prefix, of the features that columns of a clone need."""
-    log = find_delta_log(spark, source.table)
-    if log is None:
-        return {}  # Delta's own error has the condition of a clone
-    names = start_transaction(spark, log).protocol().readerAndWriterFeatureNames()
-    return {f"feature.{name}": "supported" for name in _FEATURES if names.contains(name)}
+
+def _needed(features: Collection[str]) -> list[str]:
+    """Return the properties, without their prefix, of those features that columns of a clone need."""
+    return [f"feature.{name}" for name in _FEATURES if name in features]
 
 
 def _require_tables(spark: SparkSession, source: CloneSource, target: Sequence[str], *, deep: bool) -> None:
