@@ -199,13 +199,13 @@ class GraphRegistry:
                 known = [declaration.name for declaration in declared.values()]
                 target = ".".join(flow.target)
                 near = did_you_mean(flow.target[-1], known)
-                declare = f'eclare it: dp.create_streaming_table("{flow.target[-1]}").'
+                call = f'dp.create_streaming_table("{flow.target[-1]}")'
                 errors.append(
                     PipelineError(
                         "FLOW_TARGET_NOT_FOUND",
                         f"{flow.location}: the flow `{flow.name}` writes to `{target}`, "
                         "which is not declared.",
-                        next_step=f"{near} Else d{declare}" if near else f"D{declare}",
+                        next_step=f"{near} Else declare it: {call}." if near else f"Declare it: {call}.",
                     )
                 )
                 continue
