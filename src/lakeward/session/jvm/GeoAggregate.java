@@ -5,19 +5,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.V2Aggregator;
-import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.GeometryType$;
-import org.apache.spark.util.Utils;
 import org.locationtech.jts.geom.Envelope;
 import org.locationtech.jts.geom.Geometry;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** `st_union_agg` and `st_envelope_agg`: of all geometries that are not NULL; NULL without any. */
-public class GeoAggregate implements AggregateFunction {
+public class GeoAggregate implements AggregateCall.Function {
 
     static final String UNION = "st_union_agg";
     static final String ENVELOPE = "st_envelope_agg";
@@ -100,36 +95,7 @@ public class GeoAggregate implements AggregateFunction {
         return GeoStorage.write(new GeoValue(shape, false, false, state.srid, false));
     }
 
-    /** The call of an aggregate, named in results as it is written. */
-    public static class Call extends V2Aggregator {
-        /** Spark copies expressions by the constructor with these arguments. */
-        public Call(AggregateFunction function, Seq children, int mutableAggBufferOffset, int inputAggBufferOffset) {
-            super(function, children, mutableAggBufferOffset, inputAggBufferOffset);
-        }
-
-        public Seq inputTypes() {
-            return PythonUtils.toSeq(Collections.singletonList(GeometryType$.MODULE$));
-        }
-
-        public String prettyName() {
-            return aggrFunc().name();
-        }
-
-        /** As Spark does, with the class loader that has the class of the state. */
-        public Serializable deserialize(byte[] bytes) {
-            return (Serializable) Utils.deserialize(bytes, State.class.getClassLoader());
-        }
-
-        public V2Aggregator withNewMutableAggBufferOffset(int offset) {
-            return new Call(aggrFunc(), children(), offset, inputAggBufferOffset());
-        }
-
-        public V2Aggregator withNewInputAggBufferOffset(int offset) {
-            return new Call(aggrFunc(), children(), mutableAggBufferOffset(), offset);
-        }
-
-        public Expression withNewChildrenInternal(IndexedSeq children) {
-            return new Call(aggrFunc(), children, mutableAggBufferOffset(), inputAggBufferOffset());
-        }
+    public Seq accepted(Seq arguments) {
+        return PythonUtils.toSeq(Collections.singletonList(GeometryType$.MODULE$));
     }
 }

@@ -100,7 +100,7 @@ public class GeoTable {
                 own[i] = code(i);
                 types[i] = type(own[i], given, i);
             }
-            if (name.endsWith("_agg")) return new GeoAggregate.Call(new GeoAggregate(name, types[0]), all, 0, 0);
+            if (name.endsWith("_agg")) return new AggregateCall(new GeoAggregate(name, types[0]), all, 0, 0);
             return new GeoCall(new GeoFunction(name, own, codes.length, types, resultType(types, all)), all);
         }
 

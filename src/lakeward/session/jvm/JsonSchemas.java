@@ -12,12 +12,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.V2Aggregator;
 import org.apache.spark.sql.catalyst.json.CreateJacksonParser;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.catalyst.json.JsonInferSchema;
 import org.apache.spark.sql.catalyst.util.MapData;
-import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -26,9 +24,7 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.apache.spark.util.Utils;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
@@ -37,7 +33,7 @@ import scala.runtime.AbstractFunction1;
  * inferred and merged as by Spark's `schema_of_json` and its JSON reader.
  * Source: https://docs.databricks.com/aws/en/sql/language-manual/functions/schema_of_json_agg
  */
-public class JsonSchemas implements AggregateFunction {
+public class JsonSchemas implements AggregateCall.Function {
 
     public static final String NAME = "schema_of_json_agg";
 
@@ -53,7 +49,7 @@ public class JsonSchemas implements AggregateFunction {
             if (!(text.dataType() instanceof StringType)) text = new Cast(text, DataTypes.StringType, ObjectDefinitions.none(), EvalMode.ANSI());
             Object[] values = all.length() == 1 ? new Object[] {text} : new Object[] {text, all.apply(1)};
             HashMap options = all.length() == 1 ? new HashMap() : options((Expression) all.apply(1));
-            return new Call(new JsonSchemas(options), PythonUtils.toSeq(Arrays.asList(values)), 0, 0);
+            return new AggregateCall(new JsonSchemas(options), PythonUtils.toSeq(Arrays.asList(values)), 0, 0);
         }
 
         /** As for `schema_of_json`: a constant. */
@@ -143,40 +139,11 @@ public class JsonSchemas implements AggregateFunction {
         return UTF8String.fromString(canonical(inference, options, ((State) end).found).sql());
     }
 
-    /** The call, named in results as it is written. */
-    public static class Call extends V2Aggregator {
-        /** Spark copies expressions by the constructor with these arguments. */
-        public Call(AggregateFunction function, Seq children, int mutableAggBufferOffset, int inputAggBufferOffset) {
-            super(function, children, mutableAggBufferOffset, inputAggBufferOffset);
-        }
-
-        /** The builder has made the argument a text already. */
-        public Seq inputTypes() {
-            ArrayList types = new ArrayList();
-            for (int i = 0; i < children().length(); i++) types.add(((Expression) children().apply(i)).dataType());
-            return PythonUtils.toSeq(types);
-        }
-
-        public String prettyName() {
-            return NAME;
-        }
-
-        /** As Spark does, with the class loader that has the class of the state. */
-        public Serializable deserialize(byte[] bytes) {
-            return (Serializable) Utils.deserialize(bytes, State.class.getClassLoader());
-        }
-
-        public V2Aggregator withNewMutableAggBufferOffset(int offset) {
-            return new Call(aggrFunc(), children(), offset, inputAggBufferOffset());
-        }
-
-        public V2Aggregator withNewInputAggBufferOffset(int offset) {
-            return new Call(aggrFunc(), children(), mutableAggBufferOffset(), offset);
-        }
-
-        public Expression withNewChildrenInternal(IndexedSeq children) {
-            return new Call(aggrFunc(), children, mutableAggBufferOffset(), inputAggBufferOffset());
-        }
+    /** The builder has made the argument a text already. */
+    public Seq accepted(Seq arguments) {
+        ArrayList types = new ArrayList();
+        for (int i = 0; i < arguments.length(); i++) types.add(((Expression) arguments.apply(i)).dataType());
+        return PythonUtils.toSeq(types);
     }
 
     private static DataType inferred(JsonInferSchema inference, JSONOptions options, UTF8String text) throws IOException {

@@ -66,6 +66,7 @@ SOURCES = (
     "SqlParser",
     "JsonPath",
     "SqlRules",
+    "AggregateCall",
     "JsonSchemas",
     "SqlFunctions",
     "Signal",
