@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lakeward.dataset_properties import KIND_PROPERTY
 from lakeward.delta_log import DataFile, TableState
 from lakeward.doctor import finding_table as limits
 from lakeward.doctor.diagnosis import Diagnosis, Evidence, diagnose
@@ -52,7 +53,7 @@ def table_diagnoses(state: TableState, subject: str, table: str, now: float) -> 
                 subject,
                 found.evidence,
                 names={"table": table, **names},
-                has_definition="lakeward.kind" in state.configuration,
+                has_definition=KIND_PROPERTY in state.configuration,
             )
 
 
