@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lakeward.errors import LakewardError
 from lakeward.session import condition_of, message_of
+from lakeward.suggestions import similar_python_names
 
 _SQL_POSITION = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
 
@@ -38,6 +39,11 @@ def describe_error(error: BaseException) -> ErrorDescription:
     'ValueError: what?'
     >>> str(describe_error(LakewardError("TASK_INVALID", "It has no key.", next_step="Add one.")))
     '[TASK_INVALID] It has no key. Add one.'
+    >>> try:
+    ...     "a".uper()
+    ... except AttributeError as error:
+    ...     str(describe_error(error))
+    "AttributeError: 'str' object has no attribute 'uper'. Did you mean `upper`?"
     >>> str(describe_error(LakewardError("E", "No widget named x is defined", next_step="Declare it.")))
     '[E] No widget named x is defined. Declare it.'
     """
@@ -46,7 +52,9 @@ def describe_error(error: BaseException) -> ErrorDescription:
         return ErrorDescription(error.condition, error.text, name)
     condition = condition_of(error)
     text = message_of(error)
-    return ErrorDescription(condition, text.removeprefix(f"[{condition}] ") if condition else text, name)
+    text = text.removeprefix(f"[{condition}] ") if condition else text
+    near = similar_python_names(error)
+    return ErrorDescription(condition, f"{text.removesuffix('.')}. {near}" if near else text, name)
 
 
 def sql_position(text: str) -> tuple[int, int] | None:

@@ -7,12 +7,17 @@ characters ("dve" → "dev", ratio 0.67) and rarely pairs names that only share 
 
 from __future__ import annotations
 
+import builtins
+import re
+import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 CUTOFF = 0.6
 # Where a match decides that a name is an error, false positives cost more than missed typos.
 TYPO_CUTOFF = 0.75
+
+_MISSING_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)'")
 
 
 def close_matches(name: str, known: Iterable[str], *, max_matches: int = 3) -> list[str]:
@@ -22,10 +27,16 @@ def close_matches(name: str, known: Iterable[str], *, max_matches: int = 3) -> l
     ['dev']
     >>> close_matches("ORDERS", ["orders"])
     ['orders']
+    >>> close_matches("Windw", ["Window", "window"])
+    ['Window']
     """
-    by_fold = {each.casefold(): each for each in known}
+    by_fold: dict[str, list[str]] = {}
+    for each in known:
+        by_fold.setdefault(each.casefold(), []).append(each)
     matches = get_close_matches(name.casefold(), by_fold, n=max_matches, cutoff=CUTOFF)
-    return [by_fold[match] for match in matches]
+    return [
+        max(by_fold[match], key=lambda each: SequenceMatcher(None, each, name).ratio()) for match in matches
+    ]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
@@ -60,3 +71,46 @@ def unknown_name_hint(name: str, known: Iterable[str], *, what: str) -> str:
     listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     guess = did_you_mean(name, names)
     return f"{guess} Known {what}: {listed}." if guess else f"Known {what}: {listed}."
+
+
+def similar_python_names(error: BaseException) -> str | None:
+    """Return the sentence that suggests a name for a mistyped attribute, variable or import of Python.
+
+    The interpreter's own suggestions are part of tracebacks only, and users read messages.
+
+    >>> try:
+    ...     "a".uper()
+    ... except AttributeError as error:
+    ...     similar_python_names(error)
+    'Did you mean `upper`?'
+    """
+    name, known = _missing_name(error)
+    # Names of one or two characters are close to every other short one.
+    if len(name) < 3:
+        return None
+    public = (each for each in known if name.startswith("_") or not each.startswith("_"))
+    close = close_matches(name, public, max_matches=1)
+    return f"Did you mean `{close[0]}`?" if close else None
+
+
+def _missing_name(error: BaseException) -> tuple[str, list[str]]:
+    if isinstance(error, AttributeError) and error.name and error.obj is not None:
+        try:
+            return error.name, dir(error.obj)
+        except Exception:  # noqa: BLE001  # DataFrames analyze their query to list columns
+            return error.name, dir(type(error.obj))
+    if isinstance(error, NameError) and error.name:
+        return error.name, _visible_names(error)
+    found = _MISSING_IMPORT.match(str(error)) if isinstance(error, ImportError) else None
+    if found and isinstance(error, ImportError) and error.name in sys.modules:
+        return found["name"], dir(sys.modules[error.name])
+    return "", []
+
+
+def _visible_names(error: BaseException) -> list[str]:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return []
+    return [*trace.tb_frame.f_locals, *trace.tb_frame.f_globals, *dir(builtins)]

@@ -74,7 +74,7 @@ def test_a_pipeline_task_updates_the_datasets_and_reports_them(shop: tuple[Bundl
         settings=settings,
         options=jobs.RunOptions(selection=jobs.PipelineSelection(dry_run=True)),
     )
-    assert (dry.state, [task.state for task in dry.tasks]) == ("COMPLETED", ["SUCCESS", "EXCLUDED"])
+    assert (dry.state, [task.state for task in dry.tasks]) == ("COMPLETED", ["SUCCESS", "CHECKED"])
     assert not session(settings).catalog.tableExists("dev.dev_ann_lake.numbers")
 
     run = jobs.run(bundle, "daily", settings=settings, listeners=jobs.RunListeners(on_event=events.append))

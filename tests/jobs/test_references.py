@@ -104,6 +104,19 @@ def test_an_unknown_reference_names_its_task_and_near_misses() -> None:
         resolve_references("{{job.notebook_url}}", KNOWN, where="the task `t`")
 
 
+@pytest.mark.parametrize(
+    "written", ["job.parametrs.day", "job.parameter.day", "job.parameters.dya", "job.params.day"]
+)
+def test_only_parameters_are_suggested_for_a_parameter(written: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        resolve_references(f"{{{{{written}}}}}", KNOWN, where="t")
+    assert "Did you mean `job.parameters.day`? Known parameters: day, with space." in str(caught.value)
+    with pytest.raises(
+        ConfigurationError, match=r"The job has no parameters\. Declare `da?ya?` in its `parameters`."
+    ):
+        resolve_references(f"{{{{{written}}}}}", known(), where="t")
+
+
 @pytest.mark.parametrize("text", ["{{tasks.a.values.b}}", "{{input}}"])
 def test_what_only_a_running_task_knows_stays_until_then_and_is_missed_afterwards(text: str) -> None:
     assert resolve_references(text, KNOWN, where="t", late=True) == text

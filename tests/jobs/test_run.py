@@ -258,7 +258,7 @@ def test_a_disabled_task_is_left_out(run_job: Run, calls: Callable[[], Any]) -> 
 
 def test_a_dry_run_checks_everything_and_runs_no_code(run_job: Run, calls: Callable[[], Any]) -> None:
     run = run_job(WHEEL % "parameters: []", TOOL, dry_run=True)
-    assert (run.state, states(run), calls()) == ("COMPLETED", {"a": "EXCLUDED"}, [])
+    assert (run.state, states(run), calls()) == ("COMPLETED", {"a": "CHECKED"}, [])
     with pytest.raises(ConfigurationError):
         run_job((WHEEL % "parameters: []").replace("point: show", "point: shwo"), TOOL, dry_run=True)
 

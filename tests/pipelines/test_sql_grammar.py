@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lakeward.pipelines.analysis.flow_evaluation import blank_live
 from lakeward.pipelines.graph.column_ddl import format_ddl
-from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
+from lakeward.pipelines.sql.grammar import CHANGES, INSERTS, SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.statements import (
     DatasetStatement,
     FlowStatement,
@@ -205,6 +205,41 @@ def test_a_mistake_is_reported_by_where_it_stands(text: str, found: str | None, 
         parse_statement(text)
     assert (raised.value.found, raised.value.is_other) == (found, is_other)
     assert found == "end of statement" or text[raised.value.offset :].startswith(found)
+
+
+VIEW = "CREATE MATERIALIZED VIEW m "
+CHANGES_INTO = "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM s "
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "expected"),
+    [
+        (
+            VIEW + "(CONSTRAINT c EXPECT (a > 1) ON VIOLATION DROP) AS SELECT 1",
+            "DROP",
+            "DROP ROW, FAIL UPDATE",
+        ),
+        (
+            VIEW + "(a INT CONSTRAINT c EXPECT (a > 1) ON VIOLATION FAIL) AS SELECT 1",
+            "FAIL",
+            "DROP ROW, FAIL UPDATE",
+        ),
+        (VIEW + "(CONSTRAINT c EXPECT a > 1) AS SELECT 1", "a", "("),
+        (VIEW, "end of statement", "AS"),
+        (VIEW + "COMMENT AS SELECT 1", "AS", "a string"),
+        (VIEW + "PARTITIOND BY (a) AS SELECT 1", "PARTITIOND", "PARTITIONED BY"),
+        (VIEW + "tblproperty ('a' = 'b') AS SELECT 1", "tblproperty", "TBLPROPERTIES"),
+        (VIEW + "qqq AS SELECT 1", "qqq", None),
+        (CHANGES_INTO + "KEYS (id) SEQUENZ BY ts", "SEQUENZ", "SEQUENCE BY"),
+        (CHANGES_INTO + "KEYS (id) SEQUENCE BY ts STORED AS SCD 2", "SCD", "SCD TYPE"),
+        (CHANGES_INTO + "KEYS (id) SEQUENCE BY ts STORED AS SCD TYPE two", "two", "a whole number"),
+        ("CREATE FLOW f AS INSRT INTO t SELECT 1", "INSRT", ", ".join((*CHANGES, *INSERTS))),
+    ],
+)
+def test_a_mistake_names_what_the_grammar_allows_there(text: str, found: str, expected: str | None) -> None:
+    with pytest.raises(SqlSyntaxError) as raised:
+        parse_statement(text)
+    assert (raised.value.found, raised.value.expected) == (found, expected and f"Expected: {expected}.")
 
 
 def test_parameters_are_filled_in_and_places_stay() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT, SQL_OUTPUT, Task
 from lakeward.jobs.task_graph import TaskState
-from lakeward.suggestions import unknown_name_hint
+from lakeward.suggestions import close_matches, unknown_name_hint
 
 # `{{secrets/scope/key}}` is another language: it is resolved where the value is used.
 _PART = r"[\w.\[\]-]|`[^`{}]*`"
@@ -198,9 +198,7 @@ def _is_runtime_reference(name: str) -> bool:
 def _unknown(name: str, known: Mapping[str, str], where: str) -> ConfigurationError:
     if not _is_runtime_reference(name):
         message = f"`{{{{{name}}}}}` in {where} is not a value of this job."
-        in_use = [each for each in known if "." in each]
-        next_step = unknown_name_hint(name, in_use, what="values")
-        return ConfigurationError("REFERENCE_UNKNOWN", message, next_step=next_step)
+        return ConfigurationError("REFERENCE_UNKNOWN", message, next_step=_known_values_hint(name, known))
     what, next_step = (
         ("no task has set it", "The task has to run before.")
         if name.startswith("tasks.")
@@ -208,6 +206,20 @@ def _unknown(name: str, known: Mapping[str, str], where: str) -> ConfigurationEr
     )
     message = f"`{{{{{name}}}}}` in {where} has no value: {what}."
     return ConfigurationError("REFERENCE_UNKNOWN", message, next_step=next_step)
+
+
+def _known_values_hint(name: str, known: Mapping[str, str]) -> str:
+    namespace, _, rest = name.partition(".")
+    group, _, parameter = rest.partition(".")
+    if namespace != "job" or not parameter or not close_matches(group, ["parameters"]):
+        return unknown_name_hint(name, [each for each in known if "." in each], what="values")
+    declared = resolved_parameters(known)
+    if not declared:
+        return f"The job has no parameters. Declare `{parameter}` in its `parameters`."
+    # The prefix would make all of them similar.
+    guess = " or ".join(f"`{_PARAMETER}{name}`" for name in close_matches(parameter, declared))
+    listed = f"Known parameters: {', '.join(sorted(declared))}."
+    return f"Did you mean {guess}? {listed}" if guess else listed
 
 
 def _text(value: Any) -> str:

@@ -226,10 +226,11 @@ class PlannedJobRun:
         return len(self.ended) < len(self.tasks)
 
     def check(self) -> None:
-        """Raise ConfigurationError for an invalid task; exclude tasks without action from a dry run."""
+        """Raise ConfigurationError for an invalid task; end those that a dry run only checks."""
         for task in self.tasks:
             if task.key not in self.ended and self._check_task(task) is False:
-                self.ended[task.key] = AttemptResult("EXCLUDED")
+                # The tasks of another job are not checked.
+                self.ended[task.key] = AttemptResult("EXCLUDED" if task.kind == "run_job_task" else "CHECKED")
 
     def _check_task(self, task: Task) -> bool:
         filled = self._resolver.resolve(task, late=True)
@@ -292,7 +293,7 @@ class PlannedJobRun:
 
         action = prepare(self._context(), filled)
         if action is None:
-            return CompletedAttempt(AttemptResult("EXCLUDED"))
+            return CompletedAttempt(AttemptResult("CHECKED"))
         with active(self.layer_of(filled)):
             return CompletedAttempt(attempt(action, self.launcher.bundle))
 

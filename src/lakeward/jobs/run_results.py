@@ -46,7 +46,9 @@ class TaskProgress:
     """
 
     task_key: str
-    state: Literal["RUNNING", "WAITING_FOR_RETRY", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
+    state: Literal[
+        "RUNNING", "WAITING_FOR_RETRY", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED", "CHECKED"
+    ]
     seconds: float = 0.0
     timed_out: bool = False
     update: Update | None = None
@@ -62,7 +64,7 @@ class TaskResult:
     """
 
     task_key: str
-    state: Literal["SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
+    state: Literal["SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED", "CHECKED"]
     seconds: float = 0.0
     error: str | None = None
     update: Update | None = None

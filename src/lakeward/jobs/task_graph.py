@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 class AttemptResult:
     """The result of a task or of one attempt.
 
-    `outcome` is `true` or `false` for conditions, `trace` the traceback of user code.
+    `outcome` is `true` or `false` for conditions, `trace` the traceback of user code. CHECKED is the end of
+    a task in a dry run that runs no code of it.
     """
 
-    state: Literal["SUCCESS", "FAILED", "TIMEDOUT", "SKIPPED", "CANCELED", "EXCLUDED", "UNTAKEN"]
+    state: Literal["SUCCESS", "FAILED", "TIMEDOUT", "SKIPPED", "CANCELED", "EXCLUDED", "UNTAKEN", "CHECKED"]
     error: str | None = None
     outcome: str | None = None
     update: Update | None = None
@@ -47,7 +48,7 @@ class TaskState:
 class TaskGraphState:
     """The tasks of a run, upstream first, the state of each by its key, and the limit of concurrent tasks.
 
-    `left_out` are the tasks that were excluded before the run: disabled, or not selected.
+    `left_out` are the tasks that were excluded before the run: disabled, not selected, or only checked.
     """
 
     tasks: Sequence[Task]
@@ -73,7 +74,7 @@ class TaskGraphState:
     ) -> TaskGraphState:
         """Return the initial state of `tasks`; those in `ended` do not run."""
         states = {task.key: TaskState(end=ended.get(task.key)) for task in tasks}
-        left_out = frozenset(key for key, end in ended.items() if end.state == "EXCLUDED")
+        left_out = frozenset(key for key, end in ended.items() if end.state in ("EXCLUDED", "CHECKED"))
         return cls(tasks, states, limit, timeout, began, left_out)
 
     @property

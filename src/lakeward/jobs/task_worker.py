@@ -132,4 +132,4 @@ def _execute(
     )
     action = prepare(context, work.task)
     line.send(TaskStarted())
-    return AttemptResult("EXCLUDED") if action is None else attempt(action, context.bundle)
+    return AttemptResult("CHECKED") if action is None else attempt(action, context.bundle)

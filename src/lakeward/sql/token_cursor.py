@@ -139,7 +139,11 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))"
 
 
 class Unmatched(Exception):
-    """The tokens are not those of the expected statement."""
+    """The tokens are not those of the statement; `expected` are the words that it allows next, if known."""
+
+    def __init__(self, *expected: str) -> None:
+        super().__init__(*expected)
+        self.expected = expected
 
 
 class TokenCursor:
@@ -184,7 +188,7 @@ class TokenCursor:
         for word in words:
             if self.words(word):
                 return word
-        raise Unmatched
+        raise Unmatched(*words)
 
     def phrase(self, *phrases: str) -> str | None:
         """Read one of the phrases, such as `STREAMING TABLE`, and return it; None if none comes next."""
@@ -200,7 +204,7 @@ class TokenCursor:
     def need(self, *words: str) -> None:
         """Read the words; raises Unmatched."""
         if not self.words(*words):
-            raise Unmatched
+            raise Unmatched(" ".join(words))
 
     def part(self) -> str:
         """Read one part of a name, also as IDENTIFIER('…'); raises Unmatched."""
@@ -210,7 +214,7 @@ class TokenCursor:
             return value
         token = self.next
         if token is None or not token.is_name:
-            raise Unmatched
+            raise Unmatched("a name")
         self.at += 1
         return unquote_token(token.text)
 
@@ -245,14 +249,14 @@ class TokenCursor:
             found.append(unquote_token(self.next.text))
             self.at += 1
         if not found:
-            raise Unmatched
+            raise Unmatched("a string")
         return "".join(found)
 
     def integer(self) -> int:
         """Read a whole number; raises Unmatched."""
         token = self.next
         if token is None or not token.text.isdigit():
-            raise Unmatched
+            raise Unmatched("a whole number")
         self.at += 1
         return int(token.text)
 

@@ -213,6 +213,7 @@ def _parse(text: str) -> DatasetStatement:
             "PARSE_SYNTAX_ERROR",
             f"Syntax error at or near '{error.found}' (line {line}, position {column}).",
             sql_state="42601",
+            next_step=error.expected,
         ) from None
     assert isinstance(statement, DatasetStatement), "the grammar of the command is narrower"
     return statement

@@ -159,7 +159,7 @@ def _parse_constraint(item: NestedTokenCursor) -> list[Expectation]:
     if item.words("ON", "VIOLATION"):
         found = item.phrase(*_ACTIONS)
         if found is None:
-            raise Unmatched
+            raise Unmatched(*_ACTIONS)
         action = _ACTIONS[found]
     return [Expectation(name, item.source[begin:end], action)]
 

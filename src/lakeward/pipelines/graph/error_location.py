@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ def error_message(error: BaseException) -> str:
     description = describe_error(error)
     is_plain = not isinstance(error, LakewardError) and not hasattr(error, "getCondition")
     if is_plain and not hasattr(error, "java_exception"):
-        return redact(f"{description.name}: {message_of(error)}".removesuffix(": "))
+        return redact(str(replace(description, condition=None)))
     return redact(description.message)
 
 

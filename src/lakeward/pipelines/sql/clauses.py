@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, single_name
 from lakeward.pipelines.sql.statements import ChangesClause, Span
 from lakeward.sql import Unmatched, read_properties
+from lakeward.suggestions import close_matches
 
 # Clauses with a condition, and with an expression or column, by parameter.
 _CONDITIONS = {
@@ -66,7 +67,7 @@ def _parse_change_clause(cursor: NestedTokenCursor, into: dict[str, Any]) -> Non
     elif cursor.words("TRACK", "HISTORY", "ON"):
         _parse_column_list(cursor, into, "track_history_column_list", "track_history_except_column_list")
     else:
-        raise Unmatched
+        raise Unmatched(*_similar_clauses(cursor, _CHANGE_CLAUSES))
 
 
 def _parse_scd_type(cursor: NestedTokenCursor) -> int | str:
@@ -105,7 +106,7 @@ def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], dict[str, 
         if clause is None and cursor.is_next(*QUERY_KEYWORDS):
             break
         if clause is None:
-            raise Unmatched
+            raise Unmatched(*_similar_clauses(cursor, (*IGNORED_CLAUSES, *CLAUSE_PARSERS)))
         if clause in CLAUSE_PARSERS:
             CLAUSE_PARSERS[clause](cursor, options)
         else:
@@ -113,6 +114,14 @@ def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], dict[str, 
                 cursor.until(*_CLAUSE_STARTS)
             without_effect[clause] = (token.start, cursor.position)
     return options, without_effect
+
+
+def _similar_clauses(cursor: NestedTokenCursor, clauses: Collection[str]) -> list[str]:
+    """Return the clauses whose first word resembles the next token."""
+    assert cursor.next is not None
+    first_words = {clause.partition(" ")[0] for clause in clauses}
+    close = close_matches(cursor.next.text, first_words, max_matches=1)
+    return [clause for clause in clauses if clause.partition(" ")[0] in close]
 
 
 def _comment(cursor: NestedTokenCursor, options: Options) -> None:

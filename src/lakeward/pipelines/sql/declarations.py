@@ -328,5 +328,5 @@ def _syntax_error(source: SourceStatement, error: SqlSyntaxError) -> PipelineErr
     return PipelineError(
         "PARSE_SYNTAX_ERROR",
         f"{where}: Syntax error at or near '{error.found}'.\n    {shown}",
-        next_step=" ".join(map(_unset, source.unset)) or None,
+        next_step=" ".join(map(_unset, source.unset)) or error.expected,
     )

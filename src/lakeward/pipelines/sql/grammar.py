@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, dotted_name, format_ddl, parse_columns
@@ -36,12 +37,16 @@ STATEMENTS = frozenset(_FIRST_WORDS.split())
 class SqlSyntaxError(Exception):
     """The statement is invalid at the character `offset`, where the token `found` is.
 
-    `is_other` marks a complete statement of another kind.
+    `expected` are the words that it allows there, if known. `is_other` marks a complete statement of another
+    kind.
     """
 
-    def __init__(self, offset: int, found: str, *, is_other: bool = False) -> None:
+    def __init__(
+        self, offset: int, found: str, *, expected: Sequence[str] = (), is_other: bool = False
+    ) -> None:
         super().__init__(found)
         self.offset, self.found, self.is_other = offset, found, is_other
+        self.expected = f"Expected: {', '.join(expected)}." if expected else None
 
 
 def parse_statement(text: str) -> Statement:
@@ -56,12 +61,14 @@ def parse_statement(text: str) -> Statement:
     cursor = NestedTokenCursor(tokens, text)
     try:
         return _parse(cursor)
-    except Unmatched:
+    except Unmatched as error:
         stopped = cursor.stopped_at or cursor.next
         if stopped is None:
-            raise SqlSyntaxError(len(text.rstrip()), "end of statement") from None
+            raise SqlSyntaxError(len(text.rstrip()), "end of statement", expected=error.expected) from None
         is_other = cursor.at == 0 and stopped.text.upper() in STATEMENTS
-        raise SqlSyntaxError(stopped.start, stopped.text, is_other=is_other) from None
+        raise SqlSyntaxError(
+            stopped.start, stopped.text, expected=error.expected, is_other=is_other
+        ) from None
 
 
 def _parse(cursor: NestedTokenCursor) -> Statement:
@@ -115,7 +122,7 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
     elif cursor.words("AS") or cursor.is_next(*QUERY_KEYWORDS):
         query = cursor.rest()
     elif kind != "streaming_table":
-        raise Unmatched
+        raise Unmatched("AS")
     schedule = next((ignored[clause] for clause in SCHEDULES if clause in ignored), None)
     return DatasetStatement(
         kind,
@@ -141,7 +148,7 @@ def _parse_flow(cursor: NestedTokenCursor, name: str | None, comment: str | None
         return FlowStatement(target, name, comment, "ONCE" in insert, query=cursor.rest(), replaces=replaces)
     apply = cursor.phrase(*CHANGES)
     if apply is None:
-        raise Unmatched
+        raise Unmatched(*CHANGES, *INSERTS)
     target = dotted_name(cursor.name(3))
     changes = parse_changes(cursor, target, once="ONCE" in apply)
     return FlowStatement(target, name, comment, changes.once, changes=changes)
