@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from lakeward.bundle import load
 from lakeward.cli import execution, pipeline_reports
+from lakeward.cli.run import display_of
+from lakeward.jobs import JobRun, TaskResult
 from lakeward.pipelines import Update
 from lakeward.session import Settings
+from tests.trees import write_files
 
 EVENT = {
     "id": "1", "timestamp": "2026-01-01T00:00:00+00:00", "event_type": "update_progress", "level": "ERROR",
@@ -30,7 +34,11 @@ def settings(tmp_path: Path) -> Settings:
 def run(settings: Settings, name: str | None, *, state: Any = "COMPLETED", as_json: bool = False) -> int:
     result = Update("u", state, (), 1.0, None)
     display = execution.RunDisplay(
-        title="orders", settings=settings, as_json=as_json, next_commands=lambda _: [], pipeline=name
+        title="orders",
+        settings=settings,
+        as_json=as_json,
+        next_commands=lambda _: [],
+        reported=lambda _: name,
     )
     return execution.execute(lambda _: result, display)
 
@@ -79,3 +87,43 @@ def test_a_fault_of_the_report_does_not_fail_the_run(
 def test_with_json_stdout_is_the_object_alone(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(settings, "orders", as_json=True) == 0
     assert json.loads(capfd.readouterr().out) == Update("u", "COMPLETED", (), 1.0, None).as_json()
+
+
+TWO_PIPELINES = """
+bundle: {name: lake}
+targets: {dev: {default: true}}
+resources:
+  pipelines:
+    bronze: {libraries: [{file: {path: b.sql}}]}
+    gold: {libraries: [{file: {path: g.sql}}]}
+  jobs:
+    daily:
+      tasks:
+        - {task_key: load, pipeline_task: {pipeline_id: "${resources.pipelines.bronze.id}"}}
+        - {task_key: check, notebook_task: {notebook_path: n.py}}
+        - {task_key: refine, pipeline_task: {pipeline_id: "${resources.pipelines.gold.id}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("states", "pipeline"),
+    [
+        ("SUCCESS SUCCESS SUCCESS", "gold"),
+        ("SUCCESS SUCCESS FAILED", "gold"),
+        ("SUCCESS FAILED SKIPPED", "bronze"),
+        ("SUCCESS EXCLUDED EXCLUDED", "bronze"),
+        ("EXCLUDED SUCCESS EXCLUDED", None),
+    ],
+)
+def test_a_job_reports_the_last_pipeline_that_it_has_updated(
+    states: str, pipeline: str | None, tmp_path: Path
+) -> None:
+    write_files(tmp_path, {"databricks.yml": TWO_PIPELINES})
+    bundle = load(tmp_path, user="ann", environ={})
+    settings = Settings.here(tmp_path, environ={})
+    keys = ("load", "check", "refine")
+    tasks = tuple(TaskResult(key, state) for key, state in zip(keys, states.split(), strict=True))  # type: ignore[arg-type]
+    run = JobRun("1", "COMPLETED", tasks, 1.0)
+    display = display_of(bundle, "daily", settings, target=None, is_run=True, as_json=False, watch=False)
+    assert display.reported(run) == pipeline
+    assert [f"lakeward report {pipeline}"] * bool(pipeline) == display.next_commands(run)[:1]

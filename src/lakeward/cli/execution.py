@@ -38,7 +38,7 @@ class RunDisplay:
         as_json: Whether to print one JSON object instead of the summary.
         next_commands: Returns the commands to suggest after a completed run.
         stage: The text that is shown until the first event.
-        pipeline: Pipeline whose report is written and named at the end, whatever the run's outcome.
+        reported: Returns the pipeline whose report is written and named, whatever the run's outcome.
         job: Job whose run is reported, too.
         is_run: Whether something runs; else it is checked alone, and there are no tables to look at.
         watched: Pipelines whose micro-batches are shown, with those of tasks; None shows none.
@@ -49,7 +49,7 @@ class RunDisplay:
     as_json: bool
     next_commands: Callable[[Update | JobRun], Sequence[str]]
     stage: str = ProgressBoard.stage
-    pipeline: str | None = None
+    reported: Callable[[Update | JobRun], str | None] = lambda _: None
     job: str | None = None
     is_run: bool = True
     watched: Sequence[str] | None = None
@@ -70,7 +70,7 @@ class RunDisplay:
     def _show_reports(self, result: Update | JobRun, streams: Streams) -> None:
         from lakeward.cli.pipeline_reports import write_report, write_run_report
 
-        settings, pipeline, job = self.settings, self.pipeline, self.job
+        settings, pipeline, job = self.settings, self.reported(result), self.job
         if pipeline is not None:
             show_report(lambda: write_report(pipeline, settings), streams)
         if job is not None:

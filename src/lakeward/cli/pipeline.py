@@ -106,7 +106,7 @@ def pipeline(
         settings=settings,
         as_json=as_json,
         next_commands=next_commands,
-        pipeline=None if flags["dry_run"] else name,
+        reported=lambda _: None if flags["dry_run"] else name,
         is_run=not flags["dry_run"],
         watched=[name] if watch else None,
     )

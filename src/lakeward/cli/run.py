@@ -135,11 +135,17 @@ def display_of(
     from lakeward.cli.progress_display import ProgressBoard
 
     is_job = bundle.kind_of(key) == "job"
-    keys = _pipeline_keys(bundle, key)
-    # The last pipeline that a job refreshes.
-    pipeline = keys[-1] if keys else None
+    by_task = _pipelines_by_task(bundle, key) if is_job else {}
+
+    def last_pipeline(result: Update | JobRun) -> str | None:
+        """Return the last pipeline that was updated."""
+        if not is_job:
+            return key
+        tasks = [task for task in getattr(result, "tasks", ()) if task.state not in ("EXCLUDED", "SKIPPED")]
+        return next((by_task[task.task_key] for task in reversed(tasks) if task.task_key in by_task), None)
 
     def next_commands(result: Update | JobRun) -> list[str]:
+        pipeline = last_pipeline(result)
         prefix = _name_prefix(bundle, pipeline, settings)
         return next_steps.next_commands(result.datasets, prefix=prefix, target=target, events_of=pipeline)
 
@@ -150,10 +156,10 @@ def display_of(
         next_commands=next_commands,
         # Most tasks are checked without Spark.
         stage=ProgressBoard.stage if is_run or not is_job else "checking …",
-        pipeline=pipeline if is_run else None,
+        reported=lambda result: last_pipeline(result) if is_run else None,
         job=key if is_job and is_run else None,
         is_run=is_run,
-        watched=keys if watch else None,
+        watched=(list(by_task.values()) if is_job else [key]) if watch else None,
     )
 
 
@@ -166,14 +172,15 @@ def refuse_job_options(
             raise click.UsageError(f"{option} is for jobs, and `{key}` is a pipeline: it has neither.")
 
 
-def _pipeline_keys(bundle: Bundle, key: str) -> list[str]:
-    """Return the pipeline `key`, or those that the job `key` refreshes, in the order of its tasks."""
-    if key in bundle.pipelines:
-        return [key]
-    tasks = bundle.job(key).get("tasks") or []
-    ids = [task["pipeline_task"].get("pipeline_id") for task in tasks if task.get("pipeline_task")]
-    found = (bundle.key_of("pipelines", identifier) for identifier in ids)
-    return [each for each in found if each is not None]
+def _pipelines_by_task(bundle: Bundle, job: str) -> dict[str, str]:
+    """Return the pipelines that a job updates, by the keys of its tasks and in their order."""
+    tasks = bundle.job(job).get("tasks") or []
+    found = {
+        str(task.get("task_key")): bundle.key_of("pipelines", task["pipeline_task"].get("pipeline_id"))
+        for task in tasks
+        if task.get("pipeline_task")
+    }
+    return {task: pipeline for task, pipeline in found.items() if pipeline is not None}
 
 
 def _name_prefix(bundle: Bundle, key: str | None, settings: Settings) -> str:
