@@ -23,6 +23,7 @@ JavaObject = Any
 """An object, class or package of the JVM, reached through Py4J."""
 
 _thread = threading.local()
+_INHERITED = "_lakeward_session"
 
 
 # --- the JVM and its gateway
@@ -217,11 +218,29 @@ def activated_session() -> SparkSession | None:
     None outside of such blocks, and where the block's code has made another session the active one, as
     `other.createDataFrame(…)` does.
     """
-    spark: SparkSession | None = getattr(_thread, "session", None)
+    spark = thread_session()
     if spark is None or spark._sc._jsc is None:
         return None
     active = _classic_sessions(spark).getActiveSession()
     return spark if active.isDefined() and active.get().equals(spark._jsparkSession) else None
+
+
+def thread_session() -> SparkSession | None:
+    """Return the session of this thread's innermost `activated` block, or of the code that started it."""
+    found: SparkSession | None = getattr(_thread, "session", None)
+    return found or getattr(threading.current_thread(), _INHERITED, None)
+
+
+def inherit_session(thread: threading.Thread) -> None:
+    """Let `thread`, which has not started, have the session of this one."""
+    setattr(thread, _INHERITED, thread_session())
+
+
+def activate_inherited_session() -> None:
+    """Make the session that this thread has inherited the active one of its thread in the JVM."""
+    spark: SparkSession | None = getattr(threading.current_thread(), _INHERITED, None)
+    if spark is not None and spark._sc._jsc is not None:
+        _classic_sessions(spark).setActiveSession(spark._jsparkSession)
 
 
 def set_active_session(spark: SparkSession) -> None:

@@ -518,7 +518,7 @@ def test_a_cell_whose_output_is_captured_prints_nothing(desk: Desk) -> None:
 def test_the_names_of_streams_are_given_to_who_waits_for_them(
     desk: Desk, spark: SparkSession, named: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakeward.notebooks.runner._SILENT_SECONDS", 1)
+    monkeypatch.setattr("lakeward.notebooks.notebook_streams._SILENT_SECONDS", 1)
     name = ".queryName('endless')" if named else ""
     file = desk.file(
         "n.py",

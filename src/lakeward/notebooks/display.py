@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import itertools
+import json
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 ROWS = 1000
 """The platform shows as many rows of a frame."""
+_FIRST_BATCH_SECONDS = 10
 
 
 def represent(value: Any) -> Bundle:
@@ -82,11 +86,29 @@ def _kind(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    """Return a value of a table; structs, arrays and maps as JSON, as the platform shows them.
+
+    >>> _text({"a": [1, None, date(2026, 1, 2)]}), _text(b"ab"), _text(True)
+    ('{"a": [1, null, "2026-01-02"]}', 'YWI=', 'true')
+    """
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(_as_json(value), ensure_ascii=False, default=_text)
     return str(value)
+
+
+def _as_json(value: Any) -> Any:
+    """Return structs as objects; keys of maps as text."""
+    if isinstance(value, tuple) and hasattr(value, "__fields__"):
+        return {name: _as_json(each) for name, each in zip(value.__fields__, value, strict=True)}
+    if isinstance(value, dict):
+        return {_text(key): _as_json(each) for key, each in value.items()}
+    return [_as_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 class Display:
@@ -114,8 +136,17 @@ class Display:
             self.recorder.show(made, display_id=options.get("display_id"))
             self.recorder.echo(made[TEXT])
 
+    def await_first_batches(self) -> None:
+        """Wait until displayed streams have shown the rows that were there, but not for long."""
+        end = time.monotonic() + _FIRST_BATCH_SECONDS
+        for query in map(current_query, self.queries):
+            while query.isActive and time.monotonic() < end:
+                if query.lastProgress is not None and not query.status["isDataAvailable"]:
+                    break
+                time.sleep(0.1)
+
     def close(self) -> None:
-        """Stop displayed streams and record their last rows."""
+        """Stop displayed streams, record and print their last rows."""
         for query in self.queries:
             current_query(query).stop()
         self.recorder.finish()

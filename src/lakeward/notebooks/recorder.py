@@ -83,9 +83,11 @@ class Recorder:
         self.current.late.append(make)
 
     def finish(self) -> None:
-        """Create the reserved outputs."""
+        """Create and print the reserved outputs."""
         for cell in self.cells:
-            cell.outputs += [make() for make in cell.late]
+            for output in (make() for make in cell.late):
+                cell.outputs.append(output)
+                self.echo(f"cell {cell.number} · displayed stream\n{output['data'][TEXT]}")
             cell.late.clear()
 
     @contextmanager

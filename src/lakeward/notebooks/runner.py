@@ -20,6 +20,7 @@ from lakeward.notebooks.magics import MAGICS
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
 from lakeward.notebooks.notebook_environment import install_commands, own_projects
 from lakeward.notebooks.notebook_imports import notebook_imports
+from lakeward.notebooks.notebook_streams import NotebookStreams
 from lakeward.notebooks.packages import notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiler
 from lakeward.notebooks.recorder import TEXT, CellRecord, Recorder
@@ -29,13 +30,10 @@ from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.notebooks.time_limit import call_with_limit
 from lakeward.session import dbfs_paths
 from lakeward.spark_internals import activated
-from lakeward.streaming import current_query
+from lakeward.streaming import observing_starts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# A stream that takes what there is ends sooner.
-_SILENT_SECONDS = 5
 
 
 def run(
@@ -136,7 +134,7 @@ class _Run:
         began = time.monotonic()
         error: CellError | None = None
         exit_value: str | None = None
-        before = {query.id for query in self.spark.streams.active}
+        streams = NotebookStreams(self.spark, self.recorder, self.files)
         with ExitStack() as stack:
             stack.enter_context(activated(self.spark))
             stack.enter_context(dbfs_paths())
@@ -152,6 +150,7 @@ class _Run:
             if dependencies:
                 self._magic("pip", install_commands(dependencies), 1)
             stack.enter_context(self.recorder.listening())
+            stack.enter_context(observing_starts(streams.add))
             self.recorder.cells += [
                 CellRecord(cell.number, cell.language, _cell_text(cell), cell.title)
                 for cell in self.notebook.cells
@@ -164,7 +163,9 @@ class _Run:
                     if error is not None:
                         break
                 else:
-                    self._wait_for_streams(before)
+                    streams.await_ends(self.display.queries, self.on_wait)
+                    self.display.await_first_batches()
+                    error = self._stream_error(streams)
             except NotebookExit as leaving:
                 exit_value = str(leaving)
             finally:
@@ -187,15 +188,27 @@ class _Run:
             self.recorder.show({TEXT: f"Notebook exited: {leaving}"})
             raise
         except (Exception, SystemExit) as raised:  # noqa: BLE001  # a user's cell may raise anything
-            record.state = "FAILED"
-            file = self.notebook.file_of(cell, str(self.file))
-            error = explain_error(raised, cell.number, file=file, line=cell.line, files=self.files)
-            output = {"output_type": "error", "ename": error.condition, "evalue": error.message}
-            record.outputs.append({**output, "traceback": [error.place, *error.trace, str(error)]})
-            return error
+            return self._record_error(raised, record, cell, cell.line)
         finally:
             record.seconds = time.monotonic() - began
         return None
+
+    def _stream_error(self, streams: NotebookStreams) -> CellError | None:
+        """Return the error of a stream that failed after its cell, which becomes the cell's."""
+        failure = streams.find_failure()
+        if failure is None:
+            return None
+        started, error = failure
+        cell = next(each for each in self.notebook.cells if each.number == started.record.number)
+        return self._record_error(error, started.record, cell, started.line or cell.line)
+
+    def _record_error(self, raised: BaseException, record: CellRecord, cell: Cell, line: int) -> CellError:
+        record.state = "FAILED"
+        file = self.notebook.file_of(cell, str(self.file))
+        error = explain_error(raised, cell.number, file=file, line=line, files=self.files)
+        output = {"output_type": "error", "ename": error.condition, "evalue": error.message}
+        record.outputs.append({**output, "traceback": [error.place, *error.trace, str(error)]})
+        return error
 
     def _cell(self, notebook: Notebook, cell: Cell, file: Path) -> None:
         if cell.language == "python":
@@ -275,22 +288,6 @@ class _Run:
         if child.error is not None:
             raise NotebookError("NOTEBOOK_FAILED", f"com.databricks.WorkflowException: FAILED: {child.error}")
         return child.exit_value or ""
-
-    def _wait_for_streams(self, before: set[Any]) -> None:
-        """Wait for streams that the run has started."""
-        announced: list[str] = []
-        while True:
-            # A query that was restarted meanwhile is another one.
-            shown = {current_query(query).id for query in self.display.queries}
-            active = [each for each in self.spark.streams.active if each.id not in before | shown]
-            if not active:
-                return
-            names = sorted(each.name or str(each.id) for each in active)
-            if active[0].awaitTermination(_SILENT_SECONDS) or names == announced:
-                continue
-            announced = names
-            if self.on_wait is not None:
-                self.on_wait(names)
 
 
 def _cell_text(cell: Cell) -> str:

@@ -24,6 +24,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.java_names_patch:PATCHES",
     "lakeward.session.patches.pyspark_patches:PATCHES",
     "lakeward.session.patches.star_import_patch:PATCHES",
+    "lakeward.session.patches.thread_sessions:PATCHES",
     "lakeward.session.patches.udf_patch:PATCHES",
     "lakeward.session.patches.spark_version:PATCHES",
     "lakeward.session.patches.serverless_enforcement:declare_patches",

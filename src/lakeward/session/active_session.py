@@ -216,6 +216,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         scala_conversions,
         serverless_enforcement,
         spark_version,
+        thread_sessions,
         udf_patch,
     )
 
@@ -227,6 +228,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         catalog_patch,
         pyspark_patches,
         column_arguments,
+        thread_sessions,
         udf_patch,
     ):
         patching.install(module.PATCHES)

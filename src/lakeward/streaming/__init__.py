@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from lakeward.streaming.live_queries import (
     ACTIONS,
     current_query,
+    observing_starts,
     query_file,
     read_queries,
     request_file,
     watching,
 )
+from lakeward.streaming.query_errors import unreceived_error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

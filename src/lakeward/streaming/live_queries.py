@@ -14,6 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any, Literal
 
 from lakeward.atomic_files import atomic_write, read_json_object
 from lakeward.dbutils import redact
+from lakeward.streaming.query_errors import query_error
 
 Action = Literal["stop", "restart"]
 ACTIONS: tuple[Action, ...] = ("stop", "restart")
@@ -59,7 +61,7 @@ class _LiveQuery:
                 self.batches[_batch_key(batch)] = _figures(batch)
         for key in list(self.batches)[:-_MAX_BATCHES]:
             del self.batches[key]
-        error = None if is_active else self.query.exception()
+        error = None if is_active else query_error(self.query)
         self.error = self.restart_error if error is None else _text(error)
 
     def as_json(self) -> dict[str, Any]:
@@ -146,12 +148,30 @@ class LiveQueries:
 
 
 _live: LiveQueries | None = None
+# Each thread of `dbutils.notebook.run` has an observer; threads of the user's code have the innermost one.
+_own_observer: ContextVar[Callable[[Any], None] | None] = ContextVar("lakeward_observer", default=None)
+_observers: list[Callable[[Any], None]] = []
 
 
 def add_started_query(query: Any, start: Callable[[], Any]) -> None:
-    """Include a query that was started in this process, if its queries are watched."""
+    """Include a query that was started in this process, if its queries are watched or observed."""
     if _live is not None:
         _live.add(query, start)
+    observer = _own_observer.get() or (_observers[-1] if _observers else None)
+    if observer is not None:
+        observer(query)
+
+
+@contextmanager
+def observing_starts(observer: Callable[[Any], None]) -> Iterator[None]:
+    """Call `observer` with each query that the code of the block starts."""
+    token = _own_observer.set(observer)
+    _observers.append(observer)
+    try:
+        yield
+    finally:
+        _observers.remove(observer)
+        _own_observer.reset(token)
 
 
 def current_query(query: Any) -> Any:

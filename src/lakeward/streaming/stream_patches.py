@@ -17,6 +17,7 @@ from lakeward.spark_internals import (
     split_identifier,
 )
 from lakeward.streaming.live_queries import add_started_query, current_query
+from lakeward.streaming.query_errors import receive_errors, shorten_interruptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -130,8 +131,10 @@ def _view(spark: SparkSession, name: str) -> Any:
 _READER = "pyspark.sql.streaming.readwriter:DataStreamReader"
 _WRITER = "pyspark.sql.streaming.readwriter:DataStreamWriter"
 _QUERY = "pyspark.sql.streaming.query:StreamingQuery"
+_QUERIES = "pyspark.sql.streaming.query:StreamingQueryManager"
 _RESTARTED = "the live view replaces a restarted query with a new one"
 _LIVE = "the live view shows running queries"
+_RECEIVED = "errors of queries that no code receives fail a notebook"
 # Around the other layers: a restart calls them again.
 PATCHES = (
     PatchSpec(_WRITER, "table", "streaming", "writeStream.table is toTable", add_table),
@@ -150,4 +153,20 @@ PATCHES = (
     PatchSpec(_QUERY, "stop", "streaming", _RESTARTED, stop_restarted),
     PatchSpec(_QUERY, "isActive", "streaming", _RESTARTED, tell_restarted),
     PatchSpec(_READER, "table", "streaming", "readStream.table reads views", read_views, Order.SOURCE),
+    PatchSpec(
+        _WRITER,
+        "foreachBatch",
+        "streaming",
+        "Spark's thread overflows where the error of a stopped batch is long",
+        shorten_interruptions,
+    ),
+    *(
+        PatchSpec(owner, name, "received errors", _RECEIVED, receive_errors, Order.FALLBACK)
+        for owner, name in (
+            (_QUERY, "awaitTermination"),
+            (_QUERY, "processAllAvailable"),
+            (_QUERY, "exception"),
+            (_QUERIES, "awaitAnyTermination"),
+        )
+    ),
 )
