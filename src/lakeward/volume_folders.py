@@ -1,7 +1,7 @@
 """The folders of `/Volumes`.
 
-Unity Catalog stores names in lower case and compares them without regard to case.
-Code may have written `/Volumes/Main/Sales/Raw`: it is the folder of the volume `main.sales.raw`.
+Unity Catalog stores names in lower case and compares them without regard to case: `/Volumes/Main/Sales/Raw`
+is the folder of the volume `main.sales.raw`.
 """
 
 from __future__ import annotations
@@ -12,32 +12,17 @@ from pathlib import Path
 _PARTS = 3  # catalog, schema and volume
 
 
-def container_folders(volumes: Path, *parts: str) -> list[Path]:
-    """Return the folders of a catalog or schema, or the one of all volumes; several differ in case."""
-    found = [volumes]
-    for part in parts:
-        found = [each for folder in found if folder.is_dir() for each in folder.iterdir()]
-        found = [each for each in found if each.name.lower() == part.lower()]
-    return [folder for folder in found if folder.is_dir() and not folder.is_symlink()]
+def volume_folder(volumes: Path, *names: str) -> Path:
+    """Return the folder of a catalog, schema or volume, or of all volumes; it may not exist."""
+    return volumes.joinpath(*(name.lower() for name in names))
 
 
-def names_in(volumes: Path, *parts: str) -> set[str]:
-    """Return the names of the catalogs, schemas or volumes in a container, in lower case."""
-    return {
-        each.name.lower()
-        for folder in container_folders(volumes, *parts)
-        for each in folder.iterdir()
-        if each.is_dir() and not each.name.startswith(".")
-    }
-
-
-def volume_folder(volumes: Path, catalog: str, schema: str, name: str) -> Path:
-    """Return the folder of a volume; of one that does not exist, where it will be."""
-    wanted = volumes / catalog.lower() / schema.lower() / name.lower()
-    if wanted.is_dir():
-        return wanted
-    inside = (each for folder in container_folders(volumes, catalog, schema) for each in folder.iterdir())
-    return next((each for each in inside if each.name.lower() == name.lower() and each.is_dir()), wanted)
+def names_in(volumes: Path, *names: str) -> set[str]:
+    """Return the names of the catalogs, schemas or volumes in a container."""
+    folder = volume_folder(volumes, *names)
+    if not folder.is_dir():
+        return set()
+    return {each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith(".")}
 
 
 def rename_to_lower_case(volumes: Path) -> None:
@@ -62,8 +47,7 @@ def absent_volume(volumes: Path, local: Path) -> tuple[str, ...] | None:
     if root not in inside.parents:
         return None
     names = inside.relative_to(root).parts[:_PARTS]
-    # The folder itself first: a link to a volume of another schema is one, too.
-    return None if root.joinpath(*names).is_dir() or container_folders(volumes, *names) else names
+    return None if root.joinpath(*names).is_dir() else names
 
 
 def missing_volume_texts(names: tuple[str, ...]) -> tuple[str, str]:

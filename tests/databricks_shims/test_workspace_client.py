@@ -262,7 +262,7 @@ def test_a_damaged_description_is_named_in_the_comment_of_its_object_alone(
 
 def test_a_schema_of_volumes_alone_is_a_schema(client: Any, settings: Settings) -> None:
     """Its volumes were listed, and it did not exist."""
-    (settings.volumes / "Main/Raw/landing").mkdir(parents=True)
+    (settings.volumes / "main/raw/landing").mkdir(parents=True)
     assert "raw" in [each.name for each in client.schemas.list("main")]
     assert client.schemas.get("MAIN.RAW").full_name == "main.raw"
     assert not list(client.tables.list("main", "raw"))

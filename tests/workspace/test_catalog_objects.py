@@ -243,6 +243,7 @@ def test_content_is_removed_with_force_alone(client: Any, server: Server, kind: 
     with pytest.raises(sdk.errors.BadRequest, match=r"1 schema\(s\)"):
         client.catalogs.delete(catalog_name)
     client.catalogs.delete(catalog_name, force=True)
+    assert catalog_name not in {each.name for each in client.catalogs.list()}
     client.catalogs.create(catalog_name)
     client.schemas.create("s", catalog_name)
     assert not list(client.volumes.list(catalog_name, "s")) and not list(

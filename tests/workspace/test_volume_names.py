@@ -55,20 +55,3 @@ def test_a_volume_gets_another_name_in_lower_case(client: Any, name: str, spelli
     client.volumes.delete(spelling.format(f"NEW_{name}"))
     with pytest.raises(sdk.errors.NotFound):
         client.volumes.read(named.full_name)
-
-
-def test_a_folder_that_code_has_written_is_a_volume_in_lower_case(
-    client: Any, server: Server, name: str
-) -> None:
-    folder = server.state / "volumes" / "Main" / "Written" / name
-    folder.mkdir(parents=True)
-    found = client.volumes.read(f"main.written.{name}")
-    assert found.full_name == f"main.written.{name.lower()}"
-    assert found.storage_location == f"dbfs:/Volumes/Main/Written/{name}"
-    assert [each.name for each in client.volumes.list("main", "written")] == [name.lower()]
-    with pytest.raises(sdk.errors.ResourceAlreadyExists):
-        _create(client, name, "main.written.{}")
-    client.volumes.update(found.full_name, new_name="Other")
-    assert (folder.parent / "other").is_dir()
-    client.volumes.delete("main.written.OTHER")
-    assert not any(folder.parent.glob("o*"))

@@ -114,11 +114,11 @@ def ensure_schemas_and_volumes(bundle: Bundle, settings: Settings) -> None:
 
     Starts the Spark session of the target, so that a task's own `SparkSession.builder` returns it.
     """
-    for volume in bundle.volumes.values():
-        names = (volume["catalog_name"], volume["schema_name"], volume["name"])
-        volume_folder(settings.volumes, *map(str, names)).mkdir(parents=True, exist_ok=True)
     from lakeward.session import ensure_schema, session
 
     spark = session(settings)
+    for volume in bundle.volumes.values():
+        names = (volume["catalog_name"], volume["schema_name"], volume["name"])
+        volume_folder(settings.volumes, *map(str, names)).mkdir(parents=True, exist_ok=True)
     for catalog, schema in declared_schemas(bundle):
         ensure_schema(spark, catalog, schema)

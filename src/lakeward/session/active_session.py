@@ -158,6 +158,8 @@ def map_paths(settings: Settings) -> None:
 
     if settings.bind_mounts:
         os.environ[BIND_MOUNTS_VARIABLE] = "1"
+    with suppress(OSError):  # A state folder that cannot be written is reported by what writes to it.
+        rename_to_lower_case(settings.volumes)
     path_redirection.install(PathMap.of(settings))
 
 
@@ -176,7 +178,6 @@ def mapped_paths(settings: Settings) -> Iterator[None]:
             private_folder(settings.state)
             for folder in (settings.volumes, settings.dbfs, settings.workspace):
                 folder.mkdir(exist_ok=True)
-            rename_to_lower_case(settings.volumes)
     map_paths(settings)
     try:
         yield

@@ -44,7 +44,6 @@ from lakeward.spark_internals import (
     scala_context,
     session_state,
 )
-from lakeward.volume_folders import rename_to_lower_case
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,7 +79,6 @@ def _prepare_process(settings: Settings, conf: Mapping[str, str]) -> None:
         private_folder(settings.state)
         for folder in (settings.warehouse, settings.volumes, settings.dbfs, settings.workspace):
             folder.mkdir(parents=True, exist_ok=True)
-        rename_to_lower_case(settings.volumes)
     except OSError as error:
         raise SetupError(
             "STATE_FOLDER_NOT_WRITABLE",

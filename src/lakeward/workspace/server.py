@@ -22,6 +22,7 @@ from lakeward.file_lock import FileLock
 from lakeward.principals import DATABASE
 from lakeward.private_folders import private_folder
 from lakeward.session import Settings
+from lakeward.volume_folders import rename_to_lower_case
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.undeployed_resources import add_resources, remove_resources
 from lakeward.workspace.command_contexts.contexts import Contexts
@@ -89,6 +90,7 @@ def serve(
         with usable_state():
             private_folder(settings.state)
             private_folder(folder)
+            rename_to_lower_case(settings.volumes)
             ignore_in_git(settings.home)
             held.enter_context(sole_server(lock_file(settings), settings))
             if listener is not None:

@@ -34,7 +34,7 @@ from lakeward.session import (
     INFORMATION_SCHEMA_NAME,
     is_information_schema,
 )
-from lakeward.volume_folders import container_folders
+from lakeward.volume_folders import volume_folder
 
 # Types of a Delta log.
 _SCHEMA_TYPES = {"STRING": "string", "INT": "integer", "BIGINT": "long", "TIMESTAMP": "timestamp"}
@@ -153,11 +153,6 @@ def folder_names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
 
 
-def volume_folders(call: ApiRequest, *parts: str) -> list[Path]:
-    """Return the folders with the volumes of a catalog or schema, or of all."""
-    return container_folders(call.environment.settings().volumes, *parts)
-
-
 def catalog_names(call: ApiRequest) -> list[str]:
     """Return the names of all catalogs."""
     return sorted({*DEFAULT_CATALOGS, *_names_below(call)})
@@ -171,7 +166,8 @@ def schema_names(call: ApiRequest, catalog: str) -> list[str]:
 
 def _names_below(call: ApiRequest, *parts: str) -> set[str]:
     """Return the names of catalogs or schemas with tables, or with volumes alone."""
-    folders = [warehouse_of(call).joinpath(*parts), *volume_folders(call, *parts)]
+    with_volumes = volume_folder(call.environment.settings().volumes, *parts)
+    folders = (warehouse_of(call).joinpath(*parts), with_volumes)
     return {name.lower() for folder in folders for name in folder_names(folder)}
 
 
@@ -180,7 +176,8 @@ def exists(call: ApiRequest, parts: list[str]) -> bool:
     is_built_in = parts[0] in DEFAULT_CATALOGS and parts[1:] in ([], ["default"])
     if len(parts) == 2 and is_information_schema(*parts):
         return exists(call, parts[:1])
-    return is_built_in or warehouse_of(call).joinpath(*parts).is_dir() or bool(volume_folders(call, *parts))
+    with_volumes = volume_folder(call.environment.settings().volumes, *parts)
+    return is_built_in or warehouse_of(call).joinpath(*parts).is_dir() or with_volumes.is_dir()
 
 
 def require_catalog(call: ApiRequest, catalog: str) -> None:

@@ -140,19 +140,9 @@ public class MappedFileSystem extends LocalFileSystem {
             String[] names = folder.getPath().substring(volumes.getPath().length() + 1).split("/");
             File found = volumes;
             for (int i = 0; i < names.length && i < 3; i++) {
-                found = inAnyCase(found, names[i]);
-                if (found == null) throw UnmappedFileSystem.noVolume(names);
+                found = new File(found, names[i]);
+                if (!found.isDirectory()) throw UnmappedFileSystem.noVolume(names);
             }
-        }
-
-        private static File inAnyCase(File folder, String name) {
-            File exact = new File(folder, name);
-            if (exact.isDirectory()) return exact;
-            File[] all = folder.listFiles();
-            for (int i = 0; all != null && i < all.length; i++) {
-                if (all[i].isDirectory() && all[i].getName().equalsIgnoreCase(name)) return all[i];
-            }
-            return null;
         }
 
         public FileStatus getFileStatus(Path path) throws IOException {

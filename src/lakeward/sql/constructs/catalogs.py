@@ -20,7 +20,7 @@ from lakeward.sql.session_context import (
     run_with_delta,
 )
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
-from lakeward.volume_folders import container_folders
+from lakeward.volume_folders import volume_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -190,8 +190,7 @@ class DropCatalog(Command):
         # Spark also forgets the functions of a schema that it drops: those that were called stay registered.
         for schema in context.schemas(name):
             run_with_delta(spark, f"DROP SCHEMA IF EXISTS {quote_name([name, schema])} CASCADE")
-        volumes = container_folders(context.settings.volumes, name)
-        for folder in (context.settings.warehouse / name, *volumes):
+        for folder in (context.settings.warehouse / name, volume_folder(context.settings.volumes, name)):
             remove_folder(folder)
 
 

@@ -12,7 +12,7 @@ from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, in
 from lakeward.sql.procedures import procedures_of
 from lakeward.sql.session_context import current_context, remove_folder, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
-from lakeward.volume_folders import container_folders
+from lakeward.volume_folders import volume_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,8 +43,7 @@ class DropSchema(Command):
                 next_step="Use DROP SCHEMA … CASCADE to drop it with all that is in it.",
             )
         run_with_delta(spark, self.text)
-        for folder in container_folders(context.settings.volumes, catalog, schema):
-            remove_folder(folder)
+        remove_folder(volume_folder(context.settings.volumes, catalog, schema))
 
 
 def _drop_schema(cursor: TokenCursor) -> DropSchema:

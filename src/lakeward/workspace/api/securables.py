@@ -14,6 +14,7 @@ from lakeward.databricks_shims.local_workspace import (
     table_names,
 )
 from lakeward.object_metadata import metadata_file, read_metadata, write_metadata
+from lakeward.volume_folders import names_in, volume_folder
 from lakeward.workspace.context import SECURABLE, ServerRequest
 
 GRANTS = "grants"
@@ -41,12 +42,7 @@ def remove_schema(call: ServerRequest, catalog: str, schema: str, *, force: bool
             forget(call, kind, f"{catalog}.{schema}.{name}".lower())
             if kind in _RECORDS:
                 call.store.delete(_RECORDS[kind], f"{catalog}.{schema}.{name}")
-    for folder in (
-        catalog_handlers.warehouse_of(call) / catalog / schema,
-        *catalog_handlers.volume_folders(call, catalog, schema),
-    ):
-        if folder.is_dir():
-            shutil.rmtree(folder)
+    _remove_folders(call, catalog, schema)
     forget(call, "schema", f"{catalog}.{schema}")
 
 
@@ -61,10 +57,18 @@ def remove_catalog(call: ServerRequest, catalog: str, *, force: bool) -> None:
         _refuse_content(f"Catalog '{catalog}'", {"schema": filled})
     for name in names:
         remove_schema(call, catalog, name, force=True)
-    folder = catalog_handlers.warehouse_of(call) / catalog
-    if folder.is_dir():
-        shutil.rmtree(folder)
+    _remove_folders(call, catalog)
     forget(call, "catalog", catalog)
+
+
+def _remove_folders(call: ServerRequest, *names: str) -> None:
+    """Remove the folders with the tables and the volumes of a catalog or schema; links are not followed."""
+    settings = call.environment.settings()
+    for folder in (settings.warehouse.joinpath(*names), volume_folder(settings.volumes, *names)):
+        if folder.is_symlink():
+            folder.unlink()
+        elif folder.is_dir():
+            shutil.rmtree(folder)
 
 
 def forget(call: ServerRequest, kind: str, name: str) -> None:
@@ -130,12 +134,7 @@ def _metadata_file(call: ServerRequest, kind: str, name: str) -> Path | None:
 
 def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[str]]:
     """Return the names of the objects in a schema, by kind."""
-    volumes = [
-        each.name
-        for folder in catalog_handlers.volume_folders(call, catalog, schema)
-        for each in folder.iterdir()
-        if each.is_dir() and is_name(each.name)
-    ]
+    volumes = names_in(call.environment.settings().volumes, catalog, schema)
     records = {
         kind: [
             str(each["name"])
@@ -146,18 +145,14 @@ def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[
     }
     return {
         "table": table_names(catalog_handlers.warehouse_of(call) / catalog / schema),
-        "volume": volumes,
+        "volume": sorted(name for name in volumes if is_name(name)),
         **records,
     }
 
 
 def has_volume(call: ServerRequest, catalog: str, schema: str, name: str) -> bool:
-    """Return whether a schema has a volume; its name may be written in any case of letters."""
-    return any(
-        each.is_dir() and each.name.lower() == name
-        for folder in catalog_handlers.volume_folders(call, catalog, schema)
-        for each in folder.iterdir()
-    )
+    """Return whether a schema has a volume."""
+    return volume_folder(call.environment.settings().volumes, catalog, schema, name).is_dir()
 
 
 def _refuse_content(what: str, contents: dict[str, list[str]]) -> None:
