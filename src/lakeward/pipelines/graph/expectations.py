@@ -8,9 +8,11 @@ that the query itself removes."""
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import ExpectationViolation, PipelineError
@@ -96,18 +98,8 @@ def _metric_columns(expectations: Sequence[Expectation]) -> list[Column]:
     return [F.count(F.lit(1)).alias("rows"), dropped, *failed]
 
 
-def _all_of(conditions: Sequence[Column]) -> Column:
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = whole & condition
-    return whole
-
-
 def _any_of(conditions: Sequence[Column]) -> Column:
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = whole | condition
-    return whole
+    return reduce(operator.or_, conditions)
 
 
 def apply_expectations(
@@ -152,7 +144,7 @@ def _frame_with_columns_below(
     df: DataFrame, expectations: Sequence[Expectation]
 ) -> tuple[DataFrame, list[str]] | None:
     """Return `df` with the columns that Spark adds below a filter by all constraints, and their names."""
-    plan = plan_below_filter(df.where(_all_of([_condition(each) for each in expectations])))
+    plan = plan_below_filter(df.where(reduce(operator.and_, map(_condition, expectations))))
     if plan is None:
         return None
     rows = frame_from_plan(df.sparkSession, plan)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, without_equal_days
-from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
+from lakeward.pipelines.incremental.row_groups import is_usable_key
+from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
 from lakeward.pipelines.storage.delta_tables import read_commit_info, snapshot_bytes
 from lakeward.spark_internals import analyzed_plan, jvm_view
@@ -224,7 +225,7 @@ class Source:
         if removed is None or missing is not None:
             reason = f"the removed file {missing} was vacuumed" if missing else "removed files are unknown"
             return self._unknown(new, "DATA_FILE_MISSING", reason)
-        inexact = [column.name for column in self._required() if not _is_comparable(column.type)]
+        inexact = [column.name for column in self._required() if not is_usable_key(column.type)]
         if inexact:
             reason = f"rows were changed, and values of `{inexact[0]}` cannot be compared exactly"
             return self._unknown(new, "MAP_TYPE_NOT_SUPPORTED", reason)
@@ -312,10 +313,6 @@ class Source:
     def _unknown(self, new: Any, issue_type: str, reason: str) -> ChangeSet:
         issue = Issue(issue_type, f"{self.name}: {reason}.", table=self.name)
         return ChangeSet("UNKNOWN", new, bytes=self.size, total=self.size, issue=issue)
-
-
-def _is_comparable(data_type: Any) -> bool:
-    return data_type in ("float", "double") or is_exact_key(data_type)
 
 
 def _fields(snapshot: Any) -> dict[str, Any]:

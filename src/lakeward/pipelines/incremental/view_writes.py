@@ -8,8 +8,10 @@ without deletion vectors.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +201,7 @@ def apply_row_changes(
         return with_texts(frame.select(*map(_column, [*columns, *more])).toDF(*names, *more))
 
     there = renamed(files.rows if replaces else stored.alias("t").where(condition or "true"))
-    same = _all([F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
+    same = reduce(operator.and_, [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
     kept = there.alias("a").join(gone.alias("b"), same, "left_semi")
     copies = kept.groupBy(*groups).agg(F.count(F.lit(1)).alias("copies"))
     left = gone.alias("a").join(copies.alias("b"), same, "left")
@@ -282,13 +284,6 @@ def _column(name: str) -> Column:
     from pyspark.sql import functions as F
 
     return F.col(quote_name([name]))
-
-
-def _all(conditions: list[Column]) -> Column:
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = whole & condition
-    return whole
 
 
 def _nulls(frame: DataFrame, names: Sequence[str]) -> list[Any]:
