@@ -84,6 +84,16 @@ public class FileReplacement {
         return files;
     }
 
+    private List rewrittenFiles() {
+        files();
+        return rewritten;
+    }
+
+    private List markedFiles() {
+        files();
+        return marked;
+    }
+
     private void divide() {
         long left = total;
         boolean marks = has("delta.enableDeletionVectors");
@@ -122,9 +132,9 @@ public class FileReplacement {
 
     /** Bytes of the files that are rewritten. */
     public long bytes() {
-        files();
+        List chosen = rewrittenFiles();
         long total = 0;
-        for (int i = 0; i < rewritten.size(); i++) total += ((AddFile) rewritten.get(i)).size();
+        for (int i = 0; i < chosen.size(); i++) total += ((AddFile) chosen.get(i)).size();
         return total;
     }
 
@@ -136,10 +146,10 @@ public class FileReplacement {
 
     /** The number of rows of the files that are rewritten, -1 if a file does not record it. */
     public long records() {
-        files();
+        List chosen = rewrittenFiles();
         long total = 0;
-        for (int i = 0; i < rewritten.size(); i++) {
-            Option records = ((AddFile) rewritten.get(i)).numLogicalRecords();
+        for (int i = 0; i < chosen.size(); i++) {
+            Option records = ((AddFile) chosen.get(i)).numLogicalRecords();
             if (records.isEmpty()) return -1;
             total += ((Long) records.get()).longValue();
         }
@@ -153,8 +163,7 @@ public class FileReplacement {
 
     /** The rows of the files that are rewritten. */
     public Dataset rewritten() {
-        files();
-        return rows(PythonUtils.toSeq(rewritten));
+        return rows(PythonUtils.toSeq(rewrittenFiles()));
     }
 
     private Dataset rows(Seq chosen) {
@@ -164,8 +173,7 @@ public class FileReplacement {
 
     /** The rows of the files that are not rewritten with their places, null without such files. */
     public Dataset markable() {
-        files();
-        if (marked.isEmpty()) return null;
+        if (markedFiles().isEmpty()) return null;
         DeltaLog log = transaction.deltaLog();
         SnapshotDescriptor snapshot = (SnapshotDescriptor) transaction.snapshot();
         TahoeBatchFileIndex index = new TahoeBatchFileIndex(session, "refresh", PythonUtils.toSeq(marked), log, log.dataPath(), snapshot, false);
