@@ -14,9 +14,11 @@ import org.apache.spark.sql.connector.catalog.TableChange;
  * page of materialized views next to it; https://docs.databricks.com/aws/en/sql/language-manual has the statements that
  * apply (ALTER MATERIALIZED VIEW, ALTER STREAMING TABLE) and those that do not (CREATE STREAMING TABLE, Limitations).
  */
-final class DatasetChanges {
+public final class DatasetChanges {
 
-    private static final String VIEW = "materialized_view";
+    /** Property with the kind of a dataset, KIND_PROPERTY of dataset_properties.py. */
+    public static final String KIND = "lakeward.kind";
+    public static final String VIEW = "materialized_view";
     private static final String STREAM = "streaming_table";
 
     private DatasetChanges() {
@@ -24,18 +26,18 @@ final class DatasetChanges {
 
     /** An update of a pipeline manages its own datasets; its session has the pipeline's id. */
     static String kind(Map properties, SparkSession session) {
-        Object kind = properties.get("lakeward.kind");
+        Object kind = properties.get(KIND);
         boolean isManaged = VIEW.equals(kind) || STREAM.equals(kind);
         return isManaged && session.conf().get("pipelines.id", null) == null ? (String) kind : null;
     }
 
     static boolean isDataset(Table table) {
-        return table.properties().get("lakeward.kind") != null;
+        return table.properties().get(KIND) != null;
     }
 
     /** Return the changes after which the copy of a dataset is a table of its own. */
     static TableChange[] asTable() {
-        return new TableChange[] {TableChange.removeProperty("lakeward.kind"), TableChange.removeProperty("pipelines.pipelineId")};
+        return new TableChange[] {TableChange.removeProperty(KIND), TableChange.removeProperty("pipelines.pipelineId")};
     }
 
     /** Comments, owners, tags and policies can change; columns and properties are those of the definition. */
@@ -51,7 +53,7 @@ final class DatasetChanges {
 
     static void requireReplaceable(Map properties, SparkSession session, String name) {
         // `MaterializedViews` has the condition of writes for them.
-        if (STREAM.equals(properties.get("lakeward.kind"))) requireTable(properties, session, name, "CREATE OR REPLACE TABLE", "CREATE_OR_REPLACE");
+        if (STREAM.equals(properties.get(KIND))) requireTable(properties, session, name, "CREATE OR REPLACE TABLE", "CREATE_OR_REPLACE");
     }
 
     /** Raise with a sub-condition that both kinds have, if the table is of one of them. */

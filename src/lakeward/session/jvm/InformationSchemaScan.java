@@ -270,9 +270,8 @@ public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters
             return;
         }
         Map about = table.properties();
-        // KIND_PROPERTY of dataset_properties.py.
-        Object kind = about.get("lakeward.kind");
-        boolean isView = "materialized_view".equals(kind);
+        Object kind = about.get(DatasetChanges.KIND);
+        boolean isView = DatasetChanges.VIEW.equals(kind);
         if (name.equals("views")) {
             if (isView) addDefinition(rows, values, queries.get(i.namespace()[0] + "." + i.name()), "true");
             return;

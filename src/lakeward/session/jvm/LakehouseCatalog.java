@@ -242,7 +242,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         requireNoView(i);
         if (!how.equals("create") && !isPath(i) && super.tableExists(in(i))) {
             Map before = super.loadTable(in(i)).properties();
-            MaterializedViews.checkKind(before.get(MaterializedViews.KIND), session, quoted(i), "CREATE OR REPLACE TABLE");
+            MaterializedViews.checkKind(before.get(DatasetChanges.KIND), session, quoted(i), "CREATE OR REPLACE TABLE");
             DatasetChanges.requireReplaceable(before, session, quoted(i));
         }
         final Map m = PlatformFeatures.without(properties);

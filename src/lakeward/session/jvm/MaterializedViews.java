@@ -30,7 +30,6 @@ import scala.collection.immutable.Seq;
  */
 public class MaterializedViews extends SessionRule {
 
-    public static final String KIND = "lakeward.kind";
     private static final String METADATA = "spark.databricks.delta.commitInfo.userMetadata";
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
@@ -56,7 +55,7 @@ public class MaterializedViews extends SessionRule {
             if (leaf instanceof LogicalRelation) checkSessionTable(((LogicalRelation) leaf).catalogTable(), session, operation);
             if (!(leaf instanceof ResolvedTable)) continue;
             Table table = ((ResolvedTable) leaf).table();
-            checkKind(table.properties().get(KIND), session, ShownNames.shown(table.name()), operation);
+            checkKind(table.properties().get(DatasetChanges.KIND), session, ShownNames.shown(table.name()), operation);
         }
     }
 
@@ -76,7 +75,7 @@ public class MaterializedViews extends SessionRule {
         if (found.isEmpty()) return;
         CatalogTable table = (CatalogTable) found.get();
         if (!DeltaTableUtils.isDeltaTable(table)) return;
-        Option kind = DeltaLog.forTable(session, table).unsafeVolatileSnapshot().metadata().configuration().get(KIND);
+        Option kind = DeltaLog.forTable(session, table).unsafeVolatileSnapshot().metadata().configuration().get(DatasetChanges.KIND);
         if (kind.isDefined()) checkKind(kind.get(), session, ShownNames.shown(table.identifier().unquotedString()), operation);
     }
 
@@ -84,12 +83,12 @@ public class MaterializedViews extends SessionRule {
     static void checkPrivileges(Table table, SparkSession session, String name, java.util.Set privileges) {
         TreeSet operations = new TreeSet();
         for (Iterator each = privileges.iterator(); each.hasNext();) operations.add(each.next().toString());
-        checkKind(table.properties().get(KIND), session, name, String.join(", ", operations));
+        checkKind(table.properties().get(DatasetChanges.KIND), session, name, String.join(", ", operations));
     }
 
     /** Raise if the kind of a table is that of a materialized view, unless an update of a pipeline writes. */
     public static void checkKind(Object kind, SparkSession session, String name, String operation) {
-        if (!"materialized_view".equals(kind)) return;
+        if (!DatasetChanges.VIEW.equals(kind)) return;
         // `commit_metadata` of the package pipelines: updates describe what they commit.
         if (session.conf().get(METADATA, "").indexOf("\"lakeward.update\"") >= 0) return;
         ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED");
