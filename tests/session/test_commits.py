@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+
+from lakeward.spark_internals import hadoop_conf_of, jvm_view
 
 ROUNDS = 10_000
 STEP = 0.0012  # seconds between two rounds: both processes aim at the same instant
@@ -85,3 +90,32 @@ def test_no_commit_of_two_processes_is_lost(tmp_path: Path, rounds: int) -> None
 def test_the_race_is_real_since_deltas_own_store_loses_commits_in_it(tmp_path: Path) -> None:
     (_, first), (_, second) = race(tmp_path, "local", ROUNDS)
     assert set(first) & set(second)
+
+
+@pytest.mark.parametrize("root", ["", "dbfs:/", "/Volumes/main/default/listed/"])
+def test_a_log_is_listed_from_any_file_as_hadoop_lists_it(
+    spark: SparkSession, tmp_path: Path, root: str
+) -> None:
+    spark.sql("CREATE VOLUME IF NOT EXISTS main.default.listed")
+    jvm: Any = jvm_view(spark)
+    conf = hadoop_conf_of(spark.sparkContext)
+    folder = jvm.org.apache.hadoop.fs.Path(f"{root}{tmp_path.name}/log" if root else f"{tmp_path}/log")
+    system = folder.getFileSystem(conf)
+    for name in ("01.json", "02.json", "04.json", "04.json.crc", ".03.json.tmp", "_sidecars/a"):
+        system.create(jvm.org.apache.hadoop.fs.Path(folder, name)).close()
+
+    def described(files: Iterable[Any]) -> list[tuple[str, int, int, bool]]:
+        return [
+            (each.getPath().toString(), each.getLen(), each.getModificationTime(), each.isDirectory())
+            for each in files
+            if each.getPath().getName()[0] != "."
+        ]
+
+    listed = described(system.listStatus(folder))
+    assert len(listed) == 5
+    store = jvm.lakeward.LinkLogStore(conf)
+    for first in ("00", "02.json", "03.json", "04.json.crc", "05", "a"):
+        found = described(store.listFrom(jvm.org.apache.hadoop.fs.Path(folder, first), conf))
+        assert found == sorted(each for each in listed if each[0].rpartition("/")[2] >= first)
+    with pytest.raises(Exception, match="does not exist"):
+        store.listFrom(jvm.org.apache.hadoop.fs.Path(folder, "none/00"), conf)

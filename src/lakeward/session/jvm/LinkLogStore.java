@@ -7,9 +7,13 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.CopyOption;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.UUID;
 import java.util.regex.Pattern;
@@ -72,19 +76,34 @@ public class LinkLogStore extends HadoopFileSystemLogStore {
     }
 
     /**
+     * Delta lists a log for each read of its table. This costs one system call a file, and none for files before `path`;
+     * `FileSystem.listStatus` maps the path of each file several times.
+     *
      * An empty commit is damage: its rows are lost, and Delta would read it as a commit without rows. Commits are
      * linked when they are complete, so no writer leaves one behind.
      */
     public Iterator listFrom(Path path, Configuration conf) throws IOException {
+        LocalFileSystem system = (LocalFileSystem) path.getFileSystem(conf);
+        Path folder = system.makeQualified(path.getParent());
+        File local = system.pathToFile(folder);
+        String[] names = local.list();
+        if (names == null) return super.listFrom(path, conf);
+        Arrays.sort(names);
+        int first = Arrays.binarySearch(names, path.getName());
         ArrayList found = new ArrayList();
-        Iterator listed = super.listFrom(path, conf);
-        while (listed.hasNext()) {
-            FileStatus file = (FileStatus) listed.next();
-            if (file.getLen() == 0 && file.isFile() && COMMIT.matcher(file.getPath().getName()).matches()) {
-                throw new IOException(file.getPath() + " is damaged: a commit is never empty. Restore it from a backup;"
+        for (int i = first < 0 ? -first - 1 : first; i < names.length; i++) {
+            BasicFileAttributes about;
+            try {
+                about = Files.readAttributes(new File(local, names[i]).toPath(), BasicFileAttributes.class, new LinkOption[0]);
+            } catch (NoSuchFileException removed) {
+                continue;
+            }
+            Path file = new Path(folder, names[i]);
+            if (about.size() == 0 && about.isRegularFile() && COMMIT.matcher(names[i]).matches()) {
+                throw new IOException(file + " is damaged: a commit is never empty. Restore it from a backup;"
                     + " if it is the last one, delete it, and the table is as before this commit.");
             }
-            found.add(file);
+            found.add(new FileStatus(about.size(), about.isDirectory(), 1, 0, about.lastModifiedTime().toMillis(), file));
         }
         return found.iterator();
     }
