@@ -308,6 +308,32 @@ def test_exact_pins_become_lower_bounds_before_extras_are_given_up(tmp_path: Pat
     assert (loose.constraints, loose.overrides) == ((), ())
 
 
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (["pyspark"], "pyspark==4.2.0"),
+        (["pyspark[connect]>=3.5; python_version >= '3.9'"], "pyspark[connect]==4.2.0"),
+        (["pyspark[sql,ml]==3.5.0", "PySpark[Connect]"], "pyspark[Connect,ml,sql]==4.2.0"),
+        (["pyspark[connect] ; python_version < '3.0'", "pyspark[sql]"], "pyspark[sql]==4.2.0"),
+    ],
+)
+def test_the_override_of_spark_has_the_extras_that_are_requested(
+    tmp_path: Path, wanted: list[str], expected: str
+) -> None:
+    """An override of uv replaces the extras of direct requirements, too."""
+    planned = plan_environment(Declarations(tuple(requirements(*wanted))), tmp_path, own_installation(), HERE)
+    (found,) = (each for each in planned.overrides if Requirement(each).name == "pyspark")
+    assert found == expected
+
+
+def test_overrides_for_conflicts_have_the_extras_that_are_requested(tmp_path: Path) -> None:
+    wanted = requirements("a[x]", "a[y]>=1", "a<3", "pandas[excel]>=2", "fastavro[codecs]")
+    found = set(build_plan.find_overrides(own_installation(), wanted))
+    names = {Requirement(each).name: Requirement(each).extras for each in found}
+    assert names["a"] == {"x", "y"} and names["pandas"] == {"excel"}
+    assert names["fastavro"] >= {"codecs"}
+
+
 def test_the_key_changes_with_what_is_installed_and_with_nothing_else(repository: Repository) -> None:
     project = "[build-system]\nrequires=[]\n[project]\nname='p'\nversion='1'\n"
     root = repository({"pyproject.toml": project})

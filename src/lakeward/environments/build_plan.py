@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,7 +71,8 @@ def plan_environment(found: Declarations, root: Path, own: Installation, interpr
             tuple(find_overrides(own, reconciled.wanted)),
         )
     )
-    overrides = (*_overrides(own), *(f"{name} ; sys_platform == 'never'" for name in found.excluded))
+    extras = _extras_by_name(reconciled.wanted, interpreter)
+    overrides = (*_overrides(own, extras), *(f"{name} ; sys_platform == 'never'" for name in found.excluded))
     package = is_package(root)
     facts = {
         "root": str(root),
@@ -161,12 +162,32 @@ def _file_of(origin: str) -> str:
     return re.sub(r":\d+$", "", origin)
 
 
-def _overrides(own: Installation) -> Iterator[str]:
-    """Yield what uv takes in place of what packages of packages ask for: lakeward's Spark, and no other's."""
+def _extras_by_name(
+    wanted: Iterable[DeclaredRequirement], interpreter: Interpreter
+) -> Mapping[str, frozenset[str]]:
+    """Return the extras that are requested of each package on this Python."""
+    environment = {
+        "python_version": ".".join(interpreter.version.split(".")[:2]),
+        "python_full_version": interpreter.version,
+    }
+    found: dict[str, frozenset[str]] = {}
+    for each in wanted:
+        requested = each.requirement
+        if requested is not None and (requested.marker is None or requested.marker.evaluate(environment)):
+            name = canonicalize_name(requested.name)
+            found[name] = found.get(name, frozenset()) | requested.extras
+    return found
+
+
+def _overrides(own: Installation, extras: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """Yield what uv takes in place of what packages of packages ask for: lakeward's Spark, and no other's.
+
+    It replaces direct requirements, too, with their extras: so an override names these again.
+    """
     pins = {canonicalize_name(each.name): each for each in (*own.spark_requires, *own.requires)}
     for name in STAND_INS:
         if name in pins:
-            yield str(pins[name])
+            yield str(_with_extras(pins[name], extras.get(name, frozenset())))
         elif name not in (*OWN_PYSPARK, "lakeward"):
             yield f"{name} ; sys_platform == 'never'"
 
@@ -175,14 +196,19 @@ def find_overrides(own: Installation, wanted: Iterable[DeclaredRequirement]) -> 
     """Overrides for a conflict between packages of packages: what is requested directly wins.
 
     The repository's own pins replace what other packages ask of the same package; so do lakeward's needs,
-    with the repository's pin where both can be satisfied.
+    with the repository's pin where both can be satisfied. Each has the extras of all requirements of its
+    package, which it replaces.
     """
     direct: dict[str, Requirement] = {}
+    extras: dict[str, frozenset[str]] = {}
     for each in wanted:
         requested = each.requirement
-        if requested is None or requested.url is not None or not str(requested.specifier):
+        if requested is None:
             continue
         name = canonicalize_name(requested.name)
+        extras[name] = extras.get(name, frozenset()) | requested.extras
+        if requested.url is not None or not str(requested.specifier):
+            continue
         known = direct.get(name)
         direct[name] = _with(
             requested, requested.specifier & known.specifier if known else requested.specifier
@@ -192,10 +218,20 @@ def find_overrides(own: Installation, wanted: Iterable[DeclaredRequirement]) -> 
         if name not in STAND_INS:
             known = direct.get(name)
             direct[name] = _with(need, need.specifier & known.specifier) if known else need
-    yield from (str(each) for name, each in direct.items() if name not in STAND_INS)
+    yield from (
+        str(_with_extras(each, extras.get(name, frozenset())))
+        for name, each in direct.items()
+        if name not in STAND_INS
+    )
 
 
 def _with(requirement: Requirement, specifier: SpecifierSet) -> Requirement:
     changed = Requirement(str(requirement))
     changed.specifier = specifier
+    return changed
+
+
+def _with_extras(requirement: Requirement, extras: frozenset[str]) -> Requirement:
+    changed = Requirement(str(requirement))
+    changed.extras = changed.extras | extras
     return changed

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lakeward.environments.indexes import index_is_refused, uv_index_variables
 from lakeward.environments.install_errors import install_error
+from lakeward.environments.scm_versions import local_projects, version_variables
 from lakeward.errors import SetupError
 
 # They lead another Python astray.
@@ -81,18 +82,22 @@ class Installer:
         self._run(
             ["pip", "compile", *self._offline(), *settings, *options, str(requirements), "-o", str(output)],
             folder,
+            local_projects(requirements),
         )
 
     def install(self, folder: Path, requirements: Path, *options: str) -> None:
         """Install the lines of `requirements`; installed packages that satisfy them stay."""
-        self._pip(folder, "install", *self._offline(), *options, "-r", str(requirements))
+        arguments = [*self._offline(), *options, "-r", str(requirements)]
+        self._pip(folder, "install", *arguments, projects=local_projects(requirements))
 
     def install_in_place(self, folder: Path, project: Path) -> None:
         """Install the package in `project` so that its files are used where they are.
 
         uv takes brackets at the end of a path for extras; in a URI they are quoted.
         """
-        self._pip(folder, "install", *self._offline(), "--no-deps", "-e", project.resolve().as_uri())
+        place = project.resolve()
+        arguments = [*self._offline(), "--no-deps", "-e", place.as_uri()]
+        self._pip(folder, "install", *arguments, projects=(place,))
 
     def replace(self, folder: Path, names: Sequence[str], by: Sequence[str]) -> None:
         """Remove the packages `names`, then install the requirements `by` again."""
@@ -105,13 +110,14 @@ class Installer:
     def _environ(self) -> Mapping[str, str]:
         return os.environ if self.environ is None else self.environ
 
-    def _pip(self, folder: Path, command: str, *arguments: str) -> None:
-        self._run(["pip", command, "--python", str(python_of(folder)), *arguments], folder)
+    def _pip(self, folder: Path, command: str, *arguments: str, projects: Iterable[Path] = ()) -> None:
+        self._run(["pip", command, "--python", str(python_of(folder)), *arguments], folder, projects)
 
-    def _run(self, arguments: Sequence[str], folder: Path) -> None:
+    def _run(self, arguments: Sequence[str], folder: Path, projects: Iterable[Path] = ()) -> None:
         command = [self.uv, *arguments]
         environ = clean_environ(self._environ())
         environ |= {**uv_index_variables(environ), "VIRTUAL_ENV": str(folder), "NO_COLOR": "1"}
+        environ |= version_variables(projects, environ)
         environ.pop("COLUMNS", None)  # uv 0.13 and newer wrap messages at that width
         # /tmp is often a small file system of its own; the environment's disk has to have the room anyway.
         scratch = folder.with_name(f"{folder.name}.tmp")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from lakeward.environments.indexes import uv_index_variables
+from lakeward.environments.scm_versions import version_variables
 from lakeward.environments.uv_program import clean_environ, uv_program
 from lakeward.errors import SetupError
 
@@ -22,6 +23,7 @@ def build_wheel(project: Path, folder: Path) -> Path:
     """
     # The time of 1980 in the archive: the same sources give the same wheel.
     surroundings = {"SOURCE_DATE_EPOCH": "315532800", **clean_environ(os.environ)}
+    surroundings |= version_variables([project], surroundings)
     done = subprocess.run(
         [
             *(uv_program(os.environ), "build", "--wheel", "--no-config", "--python", sys.executable),
