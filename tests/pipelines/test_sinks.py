@@ -154,3 +154,81 @@ def test_a_sink_of_a_pipeline_has_the_schema_of_the_pipeline(lab: Lab) -> None:
     lab.file("a.py", WITH_TABLE)
     lab.done()
     assert lab.rows("written") == [(0,), (1,), (2,)]
+
+
+OWN_FORMATS = """
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
+from pyspark.sql.datasource import SimpleDataSourceStreamReader, WriterCommitMessage
+
+class Numbers(DataSource):
+    @classmethod
+    def name(cls): return "numbers_PLACE"
+    def schema(self): return "id long"
+    def reader(self, schema): return Batch()
+    def simpleStreamReader(self, schema): return Stream()
+
+class Batch(DataSourceReader):
+    def read(self, partition): yield from [(1,), (2,)]
+
+class Stream(SimpleDataSourceStreamReader):
+    def initialOffset(self): return {"at": 0}
+    def read(self, start): return iter([(n,) for n in range(start["at"], 3)]), {"at": 3}
+    def readBetweenOffsets(self, start, end): return iter([(n,) for n in range(start["at"], end["at"])])
+
+class Lines(DataSource):
+    @classmethod
+    def name(cls): return "lines_PLACE"
+    def streamWriter(self, schema, overwrite): return Writer(self.options["file"])
+
+class Writer(DataSourceStreamWriter):
+    def __init__(self, file): self.file = file
+    def write(self, rows):
+        with open(self.file, "a") as file:
+            file.writelines(f"{row.id}\\n" for row in rows)
+        return WriterCommitMessage()
+    def commit(self, messages, batch): pass
+    def abort(self, messages, batch): pass
+"""
+USE_OF_OWN_FORMATS = """
+import sys
+from pyspark import pipelines as dp
+IMPORT
+spark.dataSource.register(Numbers)
+spark.dataSource.register(Lines)
+
+@dp.table
+def streamed_PLACE(): return spark.readStream.format("numbers_PLACE").load()
+
+@dp.materialized_view
+def read_PLACE(): return spark.read.format("numbers_PLACE").load()
+
+dp.create_sink("sink_PLACE", "lines_PLACE", {"file": "OUT/PLACE.txt"})
+
+@dp.append_flow(target="sink_PLACE")
+def written_PLACE(): return spark.readStream.table("streamed_PLACE")
+"""
+
+
+def test_data_sources_of_imported_modules_are_registered_while_a_source_is_read(lab: Lab) -> None:
+    places = {
+        "package": ("files/formats_of_test/__init__.py", "from formats_of_test import Lines, Numbers"),
+        "module": (
+            "files/own_of_test/formats.py",
+            "sys.path.append('own_of_test')\nfrom formats import Lines, Numbers",
+        ),
+        "elsewhere": (
+            "elsewhere/other_formats.py",
+            "sys.path.insert(0, 'OUT/elsewhere')\nfrom other_formats import Lines, Numbers",
+        ),
+    }
+    for place, (file, imported) in places.items():
+        (lab.folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (lab.folder / file).write_text(OWN_FORMATS.replace("PLACE", place))
+        text = USE_OF_OWN_FORMATS.replace("IMPORT", imported).replace("PLACE", place)
+        lab.file(f"use_{place}.py", text.replace("OUT", str(lab.folder)))
+    lab.done()
+    for place in places:
+        assert lab.rows(f"streamed_{place}") == [(0,), (1,), (2,)]
+        assert lab.rows(f"read_{place}") == [(1,), (2,)]
+        written = (lab.folder / f"{place}.txt").read_text().split()
+        assert sorted(written) == ["0", "1", "2"]

@@ -9,12 +9,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
+from lakeward.pickling_finder import PicklingFinder
 from lakeward.user_code import is_user_file
 
 
@@ -38,7 +35,7 @@ def notebook_imports(folder: Path, imports: Sequence[Path]) -> Iterator[None]:
 
     Both belong to the process: of bodies in several threads, the last that began has its folder.
     """
-    finder, added = _ByValue(tuple(imports)), [str(path) for path in imports]
+    finder, added = PicklingFinder(tuple(imports)), [str(path) for path in imports]
     with _lock:
         mine = _Surroundings(Path.cwd(), list(sys.path), set(sys.modules))
         _open.append(mine)
@@ -71,39 +68,3 @@ def _leave(mine: _Surroundings, added: list[str], folders: tuple[Path, ...]) -> 
     for name in set(sys.modules) - mine.modules:
         if is_user_file(getattr(sys.modules[name], "__file__", None), folders):
             del sys.modules[name]
-
-
-class _ByValue(MetaPathFinder):
-    """Pickles functions of the user's modules by value, since Python workers cannot import them."""
-
-    def __init__(self, folders: tuple[Path, ...]) -> None:
-        self.folders = folders
-        self.modules: list[ModuleType] = []
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is None or not is_user_file(spec.origin, self.folders):
-            return None
-        loader: Any = spec.loader
-        plain = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            _cloudpickle().register_pickle_by_value(module)
-            self.modules.append(module)
-            plain(module)
-
-        loader.exec_module = exec_module
-        return spec
-
-    def forget(self) -> None:
-        for module in self.modules:
-            if module.__name__ in _cloudpickle().list_registry_pickle_by_value():
-                _cloudpickle().unregister_pickle_by_value(module)
-
-
-def _cloudpickle() -> Any:
-    from pyspark import cloudpickle
-
-    return cloudpickle

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from lakeward.databricks_shims import display, displayHTML
 from lakeward.dbutils import NotebookExit, dbutils, environment, use_environment
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.notebooks import Notebook, has_sql_separators, parse, parse_export
+from lakeward.pickling_finder import PicklingFinder
 from lakeward.pipelines.api.modules import API
 from lakeward.pipelines.api.registry import GraphRegistry, register_into
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
@@ -286,17 +288,24 @@ def _working_in(folder: Path) -> Iterator[None]:
 def user_modules(folders: Sequence[Path]) -> Iterator[None]:
     """Allow imports from `folders` until the block ends, then remove the imported modules.
 
-    Their functions are pickled by value: Python workers cannot import them.
+    Their functions are pickled by value: Python workers cannot import them. So is a data source that a source
+    file registers while it is executed.
     """
     cloudpickle = _cloudpickle()
+    finder = PicklingFinder()
 
     before, entries = set(sys.modules), list(sys.path)
     _imported_before.update(before)
     sys.path[:0] = [str(folder) for folder in dict.fromkeys(folders) if str(folder) not in entries]
+    # Behind the finders of `dlt` and others, which it would hide.
+    place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0
+    sys.meta_path.insert(place, finder)
     importlib.invalidate_caches()
     try:
         yield
     finally:
+        sys.meta_path.remove(finder)
+        finder.forget()
         _imported_before.clear()
         sys.path[:] = entries
         for name, module in sys.modules.copy().items():
