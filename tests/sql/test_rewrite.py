@@ -132,6 +132,23 @@ def test_parameters_are_put_in_where_they_stand() -> None:
     assert granted.securable.name == ["a", "b c"]
 
 
+@pytest.mark.parametrize("statement", ["SET (a, b) = (SELECT 1, 2)", "SELECT (1", "SELECT 1)", "SET 'a' = 1"])
+def test_a_statement_of_a_script_leaves_the_others_rewritten(statement: str) -> None:
+    """Spark reports an error at its own place, and none at a construct of Databricks."""
+    text = f"BEGIN SIGNAL SQLSTATE '45000'; {statement}; SELECT '{{}}':a; END"
+    found = rewritten(text)
+    assert found.startswith("BEGIN SELECT ") and "'{}':a" not in found and f"; {statement}; " in found
+
+
+@pytest.mark.parametrize("comment", ["/* open", "/* a */ /* /* open */", "/* open -- * / ' \" `"])
+def test_places_before_an_open_comment_are_rewritten(comment: str) -> None:
+    assert rewritten(f"SELECT '{{}}':a {comment}").endswith(f" {comment}")
+    assert "'{}':a" not in rewritten(f"SELECT '{{}}':a {comment}")
+    # A command would run in spite of the error.
+    assert rewrite("SHOW TABLES DROPPED") is not None
+    assert rewrite(f"SHOW TABLES DROPPED {comment}") is None
+
+
 def test_a_refusal_names_the_reason() -> None:
     outcome = rewrite("FSCK REPAIR TABLE t")
     assert isinstance(outcome, Refusal)
@@ -202,6 +219,10 @@ TEXTS = st.lists(PIECES | QUOTED | st.text(max_size=4), max_size=14).map(" ".joi
 
 
 @given(TEXTS | st.text())
+@example("BEGIN SET (a, b) = (SELECT 1, 2); END")
+@example("BEGIN SET; END")
+@example("BEGIN SELECT (1; CALL p(); END")
+@example("BEGIN IF (a THEN SELECT 1; END IF; END")
 @example("'" * 3)
 @example("\x00`")
 def test_no_text_upsets_the_rewriter(text: str) -> None:

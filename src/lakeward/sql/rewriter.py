@@ -126,12 +126,19 @@ def triggers() -> str:
 def rewrite(text: str, *, is_expression: bool = False) -> RewriteResult | None:
     """Rewrite a text that Spark does not parse, or that matches a trigger; None leaves it to Spark.
 
-    Never raises: a text that cannot be tokenized is left to Spark, which reports the error.
+    Never raises: a text that cannot be tokenized is left to Spark, which reports the error. Before a comment
+    that is not closed, single places are rewritten all the same, so that Spark reports the comment.
 
     >>> rewrite("select 1"), rewrite("select 'unclosed")
     (None, None)
     """
-    return _analyze(text, is_expression=is_expression)[0]
+    tokens = tokenize(text)
+    if tokens is not None or "/*" not in text:
+        return _analyze(text, is_expression=is_expression, tokens=tokens)[0]
+    closed = tokenize(text + " */" * text.count("/*")) or ()
+    before = tuple(token for token in closed if token.end <= len(text))
+    result = _analyze(text, is_expression=is_expression, tokens=before)[0]
+    return result if isinstance(result, Edits) else None
 
 
 def constructs_in(text: str, tokens: tuple[Token, ...] | None = None) -> tuple[Construct, ...]:

@@ -82,10 +82,22 @@ def _skip_to(cursor: TokenCursor, word: str) -> None:
     """Read up to a word that is neither in parentheses nor in a CASE expression."""
     while cursor.next is not None and cursor.next.word != word:
         if cursor.next.word == "CASE":
-            cursor.skip()
+            cursor.at += 1
             _skip_to(cursor, "END")
         if cursor.next is not None:
-            cursor.skip()
+            _skip(cursor)
+
+
+def _skip(cursor: TokenCursor) -> None:
+    """Read the next token, or everything in parentheses if it opens them.
+
+    One that no parenthesis closes is read alone: Spark reports the error, in the text with the other edits.
+    """
+    begin = cursor.at
+    try:
+        cursor.skip()
+    except Unmatched:
+        cursor.at = begin + 1
 
 
 def _skip_body(cursor: TokenCursor) -> None:
@@ -161,7 +173,11 @@ def declared_names(tokens: Sequence[Token]) -> frozenset[str]:
 def assigns_variable(tokens: Sequence[Token], declared: frozenset[str]) -> bool:
     """Return whether a statement is SET of a declared variable, which may be named as a parameter is."""
     cursor = TokenCursor(tokens)
-    return cursor.words("SET") and cursor.part().lower() in declared and cursor.words("=")
+    try:
+        return cursor.words("SET") and cursor.part().lower() in declared and cursor.words("=")
+    except Unmatched:
+        # SET (a, b) = (SELECT …) is of variables, whatever their names: no parameter is set so.
+        return False
 
 
 def sets_time_zone(tokens: Sequence[Token]) -> bool:
