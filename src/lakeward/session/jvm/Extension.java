@@ -29,6 +29,7 @@ public class Extension extends AbstractFunction1 {
         all.injectFunction(SqlFunctions.described(InferredJson.CALL, new InferredJson.Builder()));
         all.injectHintResolutionRule(new InsertTargets());
         all.injectHintResolutionRule(new MergeStars());
+        all.injectHintResolutionRule(new ColumnDefaults());
         all.injectHintResolutionRule(new CatalogNames());
         all.injectHintResolutionRule(new ShortNames());
         all.injectHintResolutionRule(new FunctionBodies());

@@ -23,14 +23,14 @@ import scala.runtime.AbstractFunction2;
 public class InsertTargets extends SessionRule {
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
-        return named(plan);
+        return named(plan, session);
     }
 
-    private static LogicalPlan named(LogicalPlan plan) {
+    private static LogicalPlan named(LogicalPlan plan, SparkSession session) {
         LogicalPlan target = target(plan);
         if (target instanceof PlanWithUnresolvedIdentifier) {
             PlanWithUnresolvedIdentifier missing = (PlanWithUnresolvedIdentifier) target;
-            return new PlanWithUnresolvedIdentifier(missing.identifierExpr(), plan.children(), new Builder(plan, missing));
+            return new PlanWithUnresolvedIdentifier(missing.identifierExpr(), plan.children(), new Builder(plan, missing, session));
         }
         // Several INSERT of one FROM are a union.
         if (!(plan instanceof Union || plan instanceof WithCTE)) return plan;
@@ -38,7 +38,7 @@ public class InsertTargets extends SessionRule {
         boolean isChanged = false;
         for (int i = 0; i < plan.children().length(); i++) {
             LogicalPlan child = (LogicalPlan) plan.children().apply(i);
-            children.add(named(child));
+            children.add(named(child, session));
             isChanged = isChanged || children.get(i) != child;
         }
         return isChanged ? (LogicalPlan) plan.withNewChildren(PythonUtils.toSeq(children)) : plan;
@@ -54,10 +54,12 @@ public class InsertTargets extends SessionRule {
 
         private final LogicalPlan statement;
         private final PlanWithUnresolvedIdentifier missing;
+        private final SparkSession session;
 
-        Builder(LogicalPlan statement, PlanWithUnresolvedIdentifier missing) {
+        Builder(LogicalPlan statement, PlanWithUnresolvedIdentifier missing, SparkSession session) {
             this.statement = statement;
             this.missing = missing;
+            this.session = session;
         }
 
         public Object apply(Object name, Object children) {
@@ -67,8 +69,8 @@ public class InsertTargets extends SessionRule {
                 return ((V2WriteCommand) ((V2WriteCommand) statement).withNewQuery(query)).withNewTable((NamedRelation) table);
             }
             InsertIntoStatement insert = (InsertIntoStatement) statement;
-            return insert.copy(table, insert.partitionSpec(), insert.userSpecifiedCols(), query, insert.overwrite(),
-                insert.ifPartitionNotExists(), insert.byName(), insert.replaceCriteriaOpt(), insert.withSchemaEvolution());
+            return ColumnDefaults.in(insert.copy(table, insert.partitionSpec(), insert.userSpecifiedCols(), query, insert.overwrite(),
+                insert.ifPartitionNotExists(), insert.byName(), insert.replaceCriteriaOpt(), insert.withSchemaEvolution()), session);
         }
     }
 }

@@ -152,7 +152,7 @@ public class MergeStars extends SessionRule {
         }
 
         public Object apply(Object name, Object children) {
-            return ((LogicalPlan) missing.planBuilder().apply(name, children)).transformDown(expanded);
+            return ColumnDefaults.in((LogicalPlan) ((LogicalPlan) missing.planBuilder().apply(name, children)).transformDown(expanded), expanded.session);
         }
     }
 }
