@@ -165,3 +165,24 @@ def test_identity_and_generated_columns_are_those_of_the_source(spark: SparkSess
         for refused in ("(i, a) VALUES (1, 1)", "(a) VALUES (NULL)", "(a, g) VALUES (1, 1)"):
             with pytest.raises(PySparkException, match=r"IDENTITY|CONSTRAINT"):
                 spark.sql(f"INSERT INTO {TARGET} {refused}")
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_a_shallow_clone_keeps_the_mapping_of_columns(spark: SparkSession, mode: str) -> None:
+    """Delta refused the property that counts their ids, which it had read from the source."""
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {SOURCE} (a INT, b INT) TBLPROPERTIES (delta.columnMapping.mode = '{mode}')"
+    )
+    spark.sql(f"INSERT INTO {SOURCE} VALUES (1, 2)")
+    spark.sql(f"ALTER TABLE {SOURCE} RENAME COLUMN a TO c")
+    spark.sql(f"CREATE TABLE {TARGET} SHALLOW CLONE {SOURCE}")
+    spark.sql(f"ALTER TABLE {TARGET} ADD COLUMN d INT")
+    spark.sql(f"INSERT INTO {TARGET} VALUES (3, 4, 5)")
+    assert sorted(map(tuple, spark.sql(f"SELECT c, b, d FROM {TARGET}").collect())) == [
+        (1, 2, None),
+        (3, 4, 5),
+    ]
+    assert spark.table(SOURCE).collect() == [(1, 2)]
+    with pytest.raises(PySparkException) as refused:
+        spark.sql(f"ALTER TABLE {SOURCE} SET TBLPROPERTIES (delta.columnMapping.maxColumnId = 9)")
+    assert condition_of(refused.value) == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"

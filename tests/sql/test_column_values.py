@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -194,3 +195,61 @@ def test_default_of_an_identity_column_is_never_null(
         spark.sql(statement)
     assert condition_of(refused.value) == condition
     assert spark.table("t").collect() == [(1, 1)]
+
+
+@pytest.mark.usefixtures("source")
+def test_identity_values_of_a_table_made_like_another_begin_again(spark: SparkSession) -> None:
+    """They continued after the highest value of the source."""
+    spark.sql("CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 5), w INT)")
+    spark.sql("INSERT INTO t (w) VALUES (1), (2)")
+    spark.sql("CREATE TABLE made LIKE t")
+    spark.sql("INSERT INTO made (w) VALUES (3)")
+    spark.sql("INSERT INTO made (w) VALUES (4)")
+    assert sorted(map(tuple, spark.table("made").collect())) == [(10, 3), (15, 4)]
+    spark.sql("INSERT INTO t (w) VALUES (5)")
+    assert sorted(row.id for row in spark.table("t").collect()) == [10, 15, 20]
+
+
+# Ways to add the columns of `source` to the table {t}, which has the column `id`.
+ADDED: dict[str, Callable[[SparkSession, str, Path], Any]] = {
+    "saveAsTable": lambda spark, t, _: (
+        spark.table("source").write.mode("append").option("mergeSchema", True).saveAsTable(t)
+    ),
+    "insert": lambda spark, t, _: spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {t} SELECT * FROM source"),
+    "append": lambda spark, t, _: spark.table("source").writeTo(t).option("mergeSchema", True).append(),
+    "overwrite": lambda spark, t, _: (
+        spark.table("source").write.mode("overwrite").option("overwriteSchema", True).saveAsTable(t)
+    ),
+    "save": lambda spark, t, _: (
+        spark.table("source")
+        .write.format("delta")
+        .mode("append")
+        .option("mergeSchema", True)
+        .save(spark.sql(f"DESCRIBE DETAIL {t}").collect()[0]["location"])
+    ),
+    "merge": lambda spark, t, _: spark.sql(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {t} USING source s ON {t}.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    ),
+    "stream": lambda spark, t, folder: (
+        spark.readStream.table("source")
+        .writeStream.option("mergeSchema", True)
+        .option("checkpointLocation", str(folder))
+        .trigger(availableNow=True)
+        .toTable(t)
+        .awaitTermination()
+    ),
+}
+
+
+@pytest.mark.usefixtures("source")
+def test_a_column_that_a_write_adds_has_no_default_value(spark: SparkSession, tmp_path: Path) -> None:
+    """INSERT used the default value of the source, in a table without the feature for it, too."""
+    for number, (way, add) in enumerate(ADDED.items()):
+        table = f"{SCHEMA}.added_{number}"
+        spark.sql(f"CREATE TABLE {table} (id INT)")
+        add(spark, table, tmp_path / way)
+        spark.sql(f"INSERT INTO {table} (id) VALUES (2)")
+        assert sorted(map(tuple, spark.table(table).collect())) == [(1, "x"), (2, None)], way
+    spark.table("source").write.mode("append").option("mergeSchema", True).saveAsTable("source")
+    spark.sql("INSERT INTO source (id) VALUES (3)")
+    assert sorted(map(tuple, spark.table("source").collect())) == [(1, "x"), (1, "x"), (3, "x")]

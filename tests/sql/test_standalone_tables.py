@@ -185,6 +185,15 @@ REFUSED = [
         "CREATE OR REFRESH STREAMING TABLE t AS SELECT * FROM STREAM s",
         "STREAMING_TABLE_OPERATION_NOT_ALLOWED.NON_STREAMING_TABLE",
     ),
+    *(
+        (f"ALTER {kind} {table} {change}", f"{condition}.NON_{kind.replace(' ', '_')}")
+        for kind, condition, table in (
+            ("MATERIALIZED VIEW", "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED", "s"),
+            ("MATERIALIZED VIEW", "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED", "t"),
+            ("STREAMING TABLE", "STREAMING_TABLE_OPERATION_NOT_ALLOWED", "t"),
+        )
+        for change in ("SET TAGS ('a')", "UNSET TAGS ('a')", "OWNER TO x", "ALTER COLUMN id SET TAGS ('a')")
+    ),
     ("DROP MATERIALIZED VIEW s", "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW"),
     (
         "ALTER STREAMING TABLE t DROP SCHEDULE",

@@ -23,6 +23,11 @@ _ALTER = {
     "streaming_table": ("STREAMING_TABLE_OPERATION_NOT_ALLOWED.INVALID_ALTER", "42601"),
 }
 
+_OTHERS = {
+    "materialized_view": ("MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW", "56038"),
+    "streaming_table": ("STREAMING_TABLE_OPERATION_NOT_ALLOWED.NON_STREAMING_TABLE", "42601"),
+}
+
 
 def dataset_kind(spark: SparkSession, table: Sequence[str]) -> DatasetKind | None:
     """Return the kind of the dataset of this name; None for others, and while its pipeline runs."""
@@ -40,6 +45,18 @@ def require_alterable(spark: SparkSession, table: Sequence[str]) -> None:
     kind = dataset_kind(spark, table)
     if kind is not None:
         raise _error(table, "ALTER TABLE", kind, _ALTER[kind])
+
+
+def require_dataset(spark: SparkSession, table: Sequence[str], kind: DatasetKind) -> None:
+    """Raise SqlError if the table is not of the kind that an ALTER statement names."""
+    if dataset_kind(spark, table) == kind:
+        return
+    condition, sql_state = _OTHERS[kind]
+    raise SqlError(
+        condition,
+        f"The operation ALTER is not allowed: {quote_name(table)} is not a {LABELS[kind]}.",
+        sql_state=sql_state,
+    )
 
 
 def require_no_dataset(

@@ -265,6 +265,8 @@ SELECT k, schema_of_json_agg(a) FROM VALUES (1, '{"a": 1}'), (1, '{"a": 1.5}'), 
 --> [1, "STRUCT<a: DOUBLE>"], [2, "ARRAY<BIGINT>"]
 SELECT schema_of_json_agg(a, map('primitivesAsString', 'true')) FROM VALUES ('{"a": 1, "b": null}') AS t(a)
 --> ["STRUCT<a: STRING, b: STRING>"]
+SELECT schema_of_json_agg(a) FROM VALUES ('{"a": 1}'), ('{bad') AS t(a)
+--! MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
 SELECT schema_of_json_agg(a) FROM VALUES ('{"a": [{"b": 1}]}'), ('{"a": [{"c": true}]}') AS t(a)
 --> ["STRUCT<a: ARRAY<STRUCT<b: BIGINT, c: BOOLEAN>>>"]
 

@@ -311,3 +311,19 @@ ADD FILE '/nothing/nothing.txt'
 --! PATH_NOT_FOUND
 SELECT sum(id) FROM range(3)
 --> [3]
+CREATE TABLE clustering_missing (id INT) CLUSTER BY (nope)
+--! DELTA_COLUMN_NOT_FOUND_IN_SCHEMA
+CREATE OR REPLACE TABLE clustering_missing CLUSTER BY (nope) AS SELECT 1 AS id
+--! DELTA_COLUMN_NOT_FOUND_IN_SCHEMA
+CREATE TABLE clustering_missing (id INT, s STRUCT<a: INT>) CLUSTER BY (id, s.b)
+--! DELTA_COLUMN_NOT_FOUND_IN_SCHEMA
+CREATE TABLE clustering_case (id INT, s STRUCT<a: INT>) CLUSTER BY (ID, S.A)
+--> ok
+CREATE TABLE unknown_property (id INT) TBLPROPERTIES (delta.enableChangeDataFeeed = true)
+--! DELTA_UNKNOWN_CONFIGURATION
+CREATE TABLE unknown_property TBLPROPERTIES ('delta.nope' = '1') AS SELECT 1 AS id
+--! DELTA_UNKNOWN_CONFIGURATION
+ALTER TABLE clustering_case SET TBLPROPERTIES ('delta.nope' = '1')
+--! DELTA_UNKNOWN_CONFIGURATION
+ALTER TABLE clustering_case SET TBLPROPERTIES ('delta.tuneFileSizesForRewrites' = 'true', 'delta.targetFileSize' = '1mb', 'delta.parquet.compression.codec' = 'zstd', 'mine' = '1')
+--> ok

@@ -57,8 +57,6 @@ _FIXED = {
     # The hash table of a broadcast join takes at least one page, and it is kept until the whole heap is
     # collected. Spark's size for this heap is 16 MB, also for ten rows.
     "spark.buffer.pageSize": "2m",
-    # Databricks-only properties such as delta.targetFileSize must not fail a CREATE TABLE.
-    "spark.databricks.delta.allowArbitraryProperties.enabled": "true",
     # Partitions of non-Delta tables are found by listing: the catalog is the folder, not a database.
     "spark.sql.hive.manageFilesourcePartitions": "false",
     # FileContext bypasses fs.<scheme>.impl, and with it the path mapping.

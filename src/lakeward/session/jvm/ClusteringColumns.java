@@ -1,16 +1,31 @@
 package lakeward;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.expressions.ClusterByTransform;
+import org.apache.spark.sql.connector.expressions.FieldReference;
+import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
 
 /**
- * The clustering columns of DataFrameWriter.clusterBy and its like, which Delta takes for a partitioning: it
- * has a class of its own for the columns of CLUSTER BY.
+ * The clustering columns of a new table. Those of DataFrameWriter.clusterBy and its like Delta takes for a
+ * partitioning: it has a class of its own for the columns of CLUSTER BY. An unknown one has the condition that ALTER
+ * TABLE … CLUSTER BY has; Spark calls it a partitioning by a nested column, and one in another case, too.
  */
-final class ClusteringColumns {
+public class ClusteringColumns extends SessionRule {
 
-    private ClusteringColumns() {
-    }
+    private static final String OF_DELTA = "temp_cluster_by";
 
     static Transform[] forDelta(Transform[] partitions) {
         Transform[] known = (Transform[]) partitions.clone();
@@ -20,5 +35,39 @@ final class ClusteringColumns {
                 ((ClusterByTransform) known[i]).columnNames());
         }
         return known;
+    }
+
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        if (!(plan instanceof V2CreateTablePlan) || !plan.childrenResolved()) return plan;
+        Seq partitioning = ((V2CreateTablePlan) plan).partitioning();
+        List named = new ArrayList();
+        boolean isChanged = false;
+        for (int i = 0; i < partitioning.length(); i++) {
+            Transform each = (Transform) partitioning.apply(i);
+            boolean isClustering = each instanceof ClusterByTransform || each.name().equals(OF_DELTA);
+            Transform known = isClustering ? named(each, ((V2CreateTablePlan) plan).tableSchema(), session) : each;
+            isChanged = isChanged || known != each;
+            named.add(known);
+        }
+        return isChanged ? (TreeNode) ((V2CreateTablePlan) plan).withPartitioning(PythonUtils.toSeq(named)) : plan;
+    }
+
+    /** The columns with the names that they have in the table. */
+    private static Transform named(Transform clustering, StructType schema, SparkSession session) {
+        List columns = new ArrayList();
+        boolean isChanged = false;
+        for (NamedReference each : clustering.references()) {
+            Seq name = PythonUtils.toSeq(Arrays.asList((Object[]) each.fieldNames()));
+            Option found = schema.findNestedField(name, false, session.sessionState().conf().resolver(), schema.findNestedField$default$4());
+            if (found.isEmpty()) {
+                throw PythonSqlBridge.error("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", "Couldn't find column " + String.join(".", each.fieldNames())
+                    + " of CLUSTER BY in:\n" + schema.treeString(Integer.MAX_VALUE).trim());
+            }
+            Tuple2 place = (Tuple2) found.get();
+            Seq own = (Seq) ((Seq) place._1()).appended(((StructField) place._2()).name());
+            isChanged = isChanged || !own.equals(name);
+            columns.add(new FieldReference(own));
+        }
+        return isChanged ? new org.apache.spark.sql.delta.skipping.clustering.temp.ClusterByTransform(PythonUtils.toSeq(columns)) : clustering;
     }
 }

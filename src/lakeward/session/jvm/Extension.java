@@ -20,6 +20,7 @@ import scala.runtime.BoxedUnit;
 public class Extension extends AbstractFunction1 {
 
     public Object apply(Object extensions) {
+        PlatformProperties.register();
         SparkSessionExtensions all = (SparkSessionExtensions) extensions;
         all.injectParser(new Parser());
         all.injectHintResolutionRule(new SqlRules());
@@ -56,6 +57,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new SqlNames());
         NarrowedArguments.register(all);
         all.injectResolutionRule(new CollatedColumns());
+        all.injectResolutionRule(new ClusteringColumns());
         all.injectResolutionRule(new ShownGeometries());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         all.injectResolutionRule(new StreamingMetadata());

@@ -8,6 +8,8 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.TreeMap;
 import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.QueryContext;
+import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
@@ -121,7 +123,9 @@ public class JsonSchemas implements AggregateCall.Function {
             prepare();
             return add((State) before, inferred(inference, options, row.getUTF8String(0)));
         } catch (IOException malformed) {
-            throw WarehouseCatalog.sneak(malformed);
+            throw new SparkRuntimeException("MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION", ObjectDefinitions.scalaMap(
+                WarehouseLayout.JSON.createObjectNode().put("badRecord", row.getUTF8String(0).toString()).put("failFastMode", "FAILFAST")),
+                malformed, new QueryContext[0], (Option) ObjectDefinitions.none());
         }
     }
 

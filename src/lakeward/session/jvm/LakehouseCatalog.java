@@ -36,6 +36,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog implements RelationCatalog {
 
+    /** Set while a shallow clone is made (sql/constructs/clone.py). */
+    private static final String CLONING = "spark.lakeward.shallowClone";
+    private static final String HIGHEST_ID = "delta.columnMapping.maxColumnId";
     private static final String NOT_OWNER = "User is not an owner of";
 
     String catalog;
@@ -164,7 +167,18 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         requireSchema(i);
         NonDeltaColumns.requirePlain(properties, columns, quoted(i));
         sweep(i, properties);
-        return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
+        return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), withoutCounter(PlatformFeatures.without(properties)));
+    }
+
+    /**
+     * A shallow clone is made as a table without rows first, with the columns and properties of its source. Delta
+     * refuses the highest id among them, which it counts itself; a statement that names it is refused still.
+     */
+    private Map withoutCounter(Map properties) {
+        if (session.conf().get(CLONING, null) == null || !properties.containsKey(HIGHEST_ID)) return properties;
+        Map known = new java.util.HashMap(properties);
+        known.remove(HIGHEST_ID);
+        return known;
     }
 
     /** A managed table starts in its own folder; leftovers of an interrupted CREATE are removed first. */
@@ -221,6 +235,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         requireName(i);
         requireSchema(i);
         Table created = super.createTableLike(in(i), NonDeltaTable.like(info, source), source);
+        if (IdentityValues.restart(created)) created = super.loadTable(in(i));
         return DatasetChanges.isDataset(source) ? super.alterTable(in(i), DatasetChanges.asTable()) : created;
     }
 

@@ -32,6 +32,8 @@ _COMPUTED = (
 )
 # Without these table features Delta refuses default values, and ignores identity and generation expressions.
 _FEATURES = ("allowColumnDefaults", "generatedColumns", "identityColumns")
+# Read by LakehouseCatalog.java.
+_CLONING = "spark.lakeward.shallowClone"
 _DEFAULTS = "spark.databricks.delta.properties.defaults."
 _CREATE, _IF_NOT_EXISTS, _REPLACE, _CREATE_OR_REPLACE = (
     "create",
@@ -231,7 +233,7 @@ class ShallowClone(Command):
         folder, source = self.options.location, self.source.resolve(spark)
         # Delta reads the features of a clone from the session alone.
         features = {f"{_DEFAULTS}{name}": "supported" for name in _needed(self._features(spark))}
-        with temporary_conf(spark, features):
+        with temporary_conf(spark, {**features, _CLONING: "true"}):
             if folder is None or exists:
                 return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
             # Delta creates a clone with a LOCATION in the warehouse all the same.

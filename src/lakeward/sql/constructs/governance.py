@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
@@ -23,8 +23,10 @@ from lakeward.sql.construct import (
 from lakeward.sql.constructs.external_locations import KIND as EXTERNAL_LOCATION
 from lakeward.sql.constructs.external_locations import require_location
 from lakeward.sql.constructs.privileges import ALL, require_applicable
+from lakeward.sql.dataset_kinds import require_dataset
 from lakeward.sql.procedures import find_procedure, require_procedure
 from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.sql.standalone_tables import DatasetKind
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ _KINDS = (
     *("VOLUME", "FUNCTION", "PROCEDURE", EXTERNAL_LOCATION),
 )
 _STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE", "STREAMING TABLE": "TABLE"}
+_DATASETS: dict[str, DatasetKind] = {"MATERIALIZED": "materialized_view", "STREAMING": "streaming_table"}
 _PARTS = {"METASTORE": 0, "ANY FILE": 0, "CATALOG": 1, EXTERNAL_LOCATION: 1, "SCHEMA": 2}
 # Objects that a grant names by their kind; the catalog is the current one then.
 _WITHOUT_NAME = ("METASTORE", "ANY FILE", "CATALOG")
@@ -46,6 +49,8 @@ class Securable:
 
     kind: str
     name: list[str]
+    # What an ALTER statement calls the table.
+    dataset: DatasetKind | None = None
 
     def require(self, spark: SparkSession) -> tuple[SessionContext, tuple[str, ...]]:
         """Return context and full name; raises SqlError or Spark's error if the object is missing."""
@@ -59,6 +64,8 @@ class Securable:
             context.require_catalog(full[0])
         elif self.kind == "TABLE":
             spark.table(quote_name(self.name))
+            if self.dataset is not None:
+                require_dataset(spark, self.name, self.dataset)
         elif self.kind == EXTERNAL_LOCATION:
             full = (require_location(context, full[0]),)
         elif self.kind == "PROCEDURE":
@@ -217,7 +224,8 @@ def _tag_list(cursor: TokenCursor, *, with_values: bool) -> dict[str, str]:
 
 def _alter(cursor: TokenCursor) -> RewriteResult:
     cursor.need("ALTER")
-    securable = read_securable(cursor)
+    kind = cursor.ahead(1)[0].word if cursor.next is not None else ""
+    securable = replace(read_securable(cursor), dataset=_DATASETS.get(kind))
     column = None
     if securable.kind == "TABLE" and (cursor.words("ALTER", "COLUMN") or cursor.words("CHANGE", "COLUMN")):
         column = cursor.part()
