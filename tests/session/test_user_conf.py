@@ -44,6 +44,12 @@ def test_automatic_shuffle_partitions_are_those_of_the_session(value: str) -> No
     assert merge_conf({"spark.sql.shuffle.partitions": "4"}, wanted)["spark.sql.shuffle.partitions"] == "4"
 
 
+@pytest.mark.parametrize("value", ["auto", "Legacy", True])
+def test_automatic_compaction_of_a_cluster_is_on(value: object) -> None:
+    key = "spark.databricks.delta.autoCompact.enabled"
+    assert usable_settings({key: value}) == {key: "true"}
+
+
 def test_other_packages_of_the_same_house_are_kept() -> None:
     sharing = {"spark.jars.packages": "io.delta:delta-sharing-spark_2.13:3.1.0"}
     assert usable_settings(sharing) == sharing

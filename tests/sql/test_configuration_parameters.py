@@ -161,6 +161,21 @@ def test_shuffle_partitions_may_be_automatic(spark: SparkSession, way: str) -> N
         assert spark.range(9).groupBy("id").count().count() == 9
 
 
+COMPACTION = "spark.databricks.delta.autoCompact.enabled"
+COMPACTION_WAYS = {
+    "SET": lambda spark, word: spark.sql(f"SET {COMPACTION} = {word}"),
+    "conf.set": lambda spark, word: spark.conf.set(COMPACTION, word),
+}
+
+
+@pytest.mark.parametrize("way", COMPACTION_WAYS)
+def test_automatic_compaction_takes_the_words_of_the_platform(spark: SparkSession, way: str) -> None:
+    for word, stored in {"auto": "true", "LEGACY": "true", "true": "true", "false": "false"}.items():
+        with temporary_conf(spark, {COMPACTION: "false"}):
+            COMPACTION_WAYS[way](spark, word)
+            assert spark.conf.get(COMPACTION) == stored
+
+
 def test_automatic_shuffle_partitions_hold_for_a_block(spark: SparkSession) -> None:
     """As in the configuration of pipelines and the spark_conf of their datasets."""
     first = spark.sparkContext.getConf().get(PARTITIONS)

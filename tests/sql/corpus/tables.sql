@@ -325,5 +325,15 @@ CREATE TABLE unknown_property TBLPROPERTIES ('delta.nope' = '1') AS SELECT 1 AS 
 --! DELTA_UNKNOWN_CONFIGURATION
 ALTER TABLE clustering_case SET TBLPROPERTIES ('delta.nope' = '1')
 --! DELTA_UNKNOWN_CONFIGURATION
+CREATE OR REPLACE TABLE isolated (id INT) TBLPROPERTIES ('delta.isolationLevel' = 'WriteSerializable', 'delta.autoOptimize.autoCompact' = 'auto')
+--> ok
+INSERT INTO isolated VALUES (1)
+--> ok
+ALTER TABLE isolated SET TBLPROPERTIES ('delta.isolationLevel' = 'Serializable', 'delta.autoOptimize.autoCompact' = 'legacy')
+--> ok
+SHOW TBLPROPERTIES isolated ('delta.autoOptimize.autoCompact')
+--> ok
+ALTER TABLE isolated SET TBLPROPERTIES ('delta.isolationLevel' = 'sometimes')
+--! DELTA_INVALID_ISOLATION_LEVEL
 ALTER TABLE clustering_case SET TBLPROPERTIES ('delta.tuneFileSizesForRewrites' = 'true', 'delta.targetFileSize' = '1mb', 'delta.parquet.compression.codec' = 'zstd', 'mine' = '1')
 --> ok

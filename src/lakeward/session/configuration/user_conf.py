@@ -9,6 +9,8 @@ from lakeward.file_uris import local_folder
 from lakeward.session.configuration.spark_packages import adapt_packages, without_included
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+AUTO_COMPACT = "spark.databricks.delta.autoCompact.enabled"
+_AUTO_COMPACT_VALUES = ("auto", "legacy")
 _SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
 # Tables are in the session's own catalogs; the platform ignores enableHiveSupport() too.
@@ -54,13 +56,29 @@ def is_automatic(key: str, value: object) -> bool:
     return key == SHUFFLE_PARTITIONS and isinstance(value, str) and value.strip().lower() == "auto"
 
 
+def accepted_value(key: str, value: object) -> object:
+    """Return the value that Delta accepts: `auto` and `legacy` choose the size of files on Databricks.
+
+    Source: https://docs.databricks.com/aws/en/delta/tune-file-size
+
+    >>> [accepted_value(key, "auto") for key in (AUTO_COMPACT, "spark.x")]
+    ['true', 'auto']
+    """
+    is_chosen = isinstance(value, str) and value.strip().lower() in _AUTO_COMPACT_VALUES
+    return "true" if is_chosen and key == AUTO_COMPACT else value
+
+
 def usable_settings(user: Mapping[str, object]) -> dict[str, str]:
     """Return the user's settings that a new session uses: all but included jars and Hive's catalog.
 
     A user who configures Delta's catalog for `spark_catalog` has built a session of open-source Spark. Such a
     session starts in that catalog: `spark_catalog.s.t` and `s.t` must be one table.
     """
-    out = {key: _text(v) for key, v in user.items() if v is not None and not is_automatic(key, v)}
+    out = {
+        key: _text(accepted_value(key, value))
+        for key, value in user.items()
+        if value is not None and not is_automatic(key, value)
+    }
     if _SPARK_CATALOG in out.items() and "spark.sql.defaultCatalog" not in out:
         out["spark.sql.lakeward.sparkCatalogIsDefault"] = "true"
     for key in _MEANINGLESS:

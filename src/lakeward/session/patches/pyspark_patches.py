@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 from lakeward.patching import Order, PatchSpec
-from lakeward.session.configuration.user_conf import SHUFFLE_PARTITIONS, is_automatic
+from lakeward.session.configuration.user_conf import SHUFFLE_PARTITIONS, accepted_value, is_automatic
 from lakeward.spark_internals import (
     active_context,
     inserted_rows,
@@ -51,16 +51,16 @@ def _sql(before: Any) -> Any:
 def _set(before: Any) -> Any:
     """`spark.sql.shuffle.partitions` takes `auto`, as on Databricks: the session's own number is used.
 
-    Spark refuses the word. A number is stored instead, since checkpoints record the setting: the state of a
-    stream needs the same number of partitions in every run. AQE coalesces the partitions of queries either
-    way.
+    Automatic compaction takes the platform's words, too. Spark refuses them. A number is stored instead of
+    `auto`, since checkpoints record the setting: the state of a stream needs the same number of partitions in
+    every run. AQE coalesces the partitions of queries either way.
 
     Source: https://docs.databricks.com/aws/en/optimizations/aqe
     """
 
     @wraps(before)
     def set(self: Any, key: str, value: Any) -> None:  # noqa: A001  # as PySpark names it
-        before(self, key, default_partitions() if is_automatic(key, value) else value)
+        before(self, key, default_partitions() if is_automatic(key, value) else accepted_value(key, value))
 
     return set
 
@@ -198,7 +198,11 @@ PATCHES = (
         Order.SOURCE,
     ),
     PatchSpec(
-        "pyspark.sql.conf:RuntimeConfig", "set", "session", "spark.sql.shuffle.partitions takes auto", _set
+        "pyspark.sql.conf:RuntimeConfig",
+        "set",
+        "session",
+        "settings take the platform's words, such as auto",
+        _set,
     ),
     PatchSpec(
         "pyspark.sql.observation:Observation",

@@ -92,18 +92,20 @@ class SetAutomatic(Command):
     """Leaves a setting to the platform, as `spark.conf.set(key, "auto")`, and shows the value in use."""
 
     key: str
+    word: str
 
     def run(self, spark: SparkSession) -> Rows:
-        spark.conf.set(self.key, "auto")
+        spark.conf.set(self.key, self.word)
         return Rows("key STRING NOT NULL, value STRING NOT NULL", [[self.key, spark.conf.get(self.key)]])
 
 
 def _set_automatic(cursor: TokenCursor) -> SetAutomatic:
     cursor.need("SET")
-    key = ".".join(cursor.name(4))
-    cursor.need("=", "AUTO")
+    key = ".".join(cursor.name(5))
+    cursor.need("=")
+    word = cursor.one_of("AUTO", "LEGACY").lower()
     cursor.end()
-    return SetAutomatic(key)
+    return SetAutomatic(key, word)
 
 
 CONSTRUCTS = in_area(
@@ -116,6 +118,16 @@ CONSTRUCTS = in_area(
         starts=("SET",),
         statement=_set_automatic,
         trigger=BEGINNING + r"set\s+spark\.sql\.shuffle\.partitions\s*=\s*auto\b",
+        test="tests/sql/test_configuration_parameters.py",
+    ),
+    Construct(
+        name="SET spark.databricks.delta.autoCompact.enabled = auto, legacy",
+        verdict="emulated",
+        example="SET spark.databricks.delta.autoCompact.enabled = auto",
+        note="as `true`: Delta has one size of files; the property delta.autoOptimize.autoCompact, too",
+        starts=("SET",),
+        statement=_set_automatic,
+        trigger=BEGINNING + r"set\s+spark\.databricks\.delta\.autoCompact\.enabled\s*=\s*(?:auto|legacy)\b",
         test="tests/sql/test_configuration_parameters.py",
     ),
     Construct(
