@@ -52,7 +52,9 @@ def test_the_examples_of_the_tutorial(expression: str, expected: str) -> None:
         ("30 5 * * *", "five"),
         ("0 30 5 * * *", "has to be `?`"),
         ("0 30 5 ? * ?", "has to be `?`"),
-        ("0 61 5 * * ?", "not a minutes"),
+        ("0 61 5 * * ?", "not a value of minutes"),
+        # Were 0 taken, it would be the last one of the month.
+        *((f"0 0 5 ? * {day}#{number}", "1 to 5") for day in ("2", "MON") for number in (0, 6, 9)),
         ("0 0 5 ? * FRY", "SUN to SAT"),
         ("0 0/0 5 * * ?", "step"),
         ("", "0 fields"),

@@ -121,7 +121,7 @@ def _values(text: str, at: int) -> frozenset[int]:
     for part in text.split(","):
         body, slash, step = part.partition("/")
         if slash and (not step.isdigit() or int(step) == 0):
-            raise CronError(f"`{part}` is not a {name}: the step is a number from 1 on.")
+            raise CronError(f"`{part}` is not a value of {name}: the step is a number from 1 on.")
         first, dash, last = body.partition("-")
         if body in ("*", "") and (body or slash):
             begin, end = low, high
@@ -140,7 +140,7 @@ def _number(text: str, at: int) -> int:
     value = names.get(text, int(text) if text.isdigit() else None)
     if value is None or not low <= value <= high:
         known = f", or {next(iter(names))} to {list(names)[-1]}" if names else ""
-        raise CronError(f"`{text}` is not a {name}: {low} to {high}{known}.")
+        raise CronError(f"`{text}` is not a value of {name}: {low} to {high}{known}.")
     return value
 
 
@@ -160,6 +160,8 @@ def _of_month(text: str) -> _Days:
 def _of_week(text: str) -> _Days:
     last = re.fullmatch(r"([A-Z]{3}|\d)L", text)
     nth = re.fullmatch(r"([A-Z]{3}|\d)#(\d)", text)
+    if nth and not 1 <= int(nth[2]) <= 5:
+        raise CronError(f"`{text}` is not a value of day of week: the number after # is 1 to 5.")
     if last or nth:
         wanted = _number((last or nth)[1], 5)  # type: ignore[index]  # one of them matched
         which = -1 if last else int(nth[2]) - 1  # type: ignore[index]
