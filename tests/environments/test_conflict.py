@@ -59,10 +59,12 @@ def test_the_cure_speaks_of_the_installer_that_made_the_environment(tmp_path: Pa
     assert " -m pip uninstall -y databricks-connect && " in removal_command(prefix=tmp_path)
 
 
-def test_the_version_in_the_cure_is_that_of_lakewards_own_spark() -> None:
+@pytest.mark.parametrize("made_by", ["", "uv = 0.5.1\n"])
+def test_the_version_in_the_cure_is_that_of_lakewards_own_spark(tmp_path: Path, made_by: str) -> None:
     from importlib import metadata
 
-    assert removal_command().endswith(f"pyspark=={metadata.version('pyspark')}")
+    (tmp_path / "pyvenv.cfg").write_text(f"home = /usr\n{made_by}")
+    assert removal_command(tmp_path).endswith(f" pyspark=={metadata.version('pyspark')}")
 
 
 def test_the_tests_of_a_repository_are_not_refused_and_the_overwritten_spark_stays_behind(

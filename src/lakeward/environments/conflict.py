@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 CLASH = "databricks-connect"
+_SPARK = "pyspark==4.2.0"
 
 
 def conflicting_connect_version(places: Iterable[str] = sys.path) -> str | None:
@@ -20,13 +21,13 @@ def conflicting_connect_version(places: Iterable[str] = sys.path) -> str | None:
     return None
 
 
-def removal_command(spark: str = "4.2.0", *, prefix: Path | None = None) -> str:
+def removal_command(prefix: Path | None = None) -> str:
     """Return the command that takes it out of this environment and puts Spark's own files back."""
     try:
         made_by_uv = "\nuv = " in ((prefix or Path(sys.prefix)) / "pyvenv.cfg").read_text(encoding="utf-8")
     except OSError:
         made_by_uv = False
     if made_by_uv:
-        return f"uv pip uninstall {CLASH} && uv pip install --no-deps --reinstall pyspark=={spark}"
+        return f"uv pip uninstall {CLASH} && uv pip install --no-deps --reinstall {_SPARK}"
     pip = f"{sys.executable} -m pip"
-    return f"{pip} uninstall -y {CLASH} && {pip} install --no-deps --force-reinstall pyspark=={spark}"
+    return f"{pip} uninstall -y {CLASH} && {pip} install --no-deps --force-reinstall {_SPARK}"

@@ -118,20 +118,11 @@ class _Request:
 
 
 class Layers:
-    """Finds and builds layers.
+    """Finds and builds layers; `say` gets decisions: what was relaxed or left out."""
 
-    `say` gets decisions (what was relaxed or left out), `show` each line of uv.
-    """
-
-    def __init__(
-        self,
-        *,
-        say: Say = lambda _: None,
-        show: Say = lambda _: None,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._say, self._show, self._environ = say, show, environ
-        self._cache = EnvironmentCache(cache_dir(environ) / "layers")
+    def __init__(self, *, say: Say = lambda _: None) -> None:
+        self._say = say
+        self._cache = EnvironmentCache(cache_dir() / "layers")
         self._noted: set[tuple[str, str]] = set()
 
     def get(self, lines: Sequence[str], *, origin: str, folder: Path) -> Layer | None:
@@ -191,7 +182,7 @@ class Layers:
 
     def _resolve(self, request: _Request, folder: Path) -> list[str]:
         """Make the empty environment in `folder`; return the lines to install, each with its version."""
-        installer = Installer(uv_program(self._environ), self._show, self._environ)
+        installer = _installer()
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
             installer.create(Path(sys.executable), folder)
@@ -269,9 +260,8 @@ class Layers:
             )
             install.chmod(0o600)
             if lacking:
-                installer = Installer(uv_program(self._environ), self._show, self._environ)
                 try:
-                    installer.install(folder, install, "--no-deps")
+                    _installer().install(folder, install, "--no-deps")
                 except LakewardError as error:
                     raise name_requester(error, request) from None
             _chain(_site(folder))
@@ -279,6 +269,10 @@ class Layers:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _installer() -> Installer:
+    return Installer(uv_program(os.environ), lambda _: None, os.environ)
 
 
 def name_requester(error: LakewardError, request: _Request) -> LakewardError:

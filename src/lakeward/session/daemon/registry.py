@@ -8,7 +8,7 @@ import signal
 import stat
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,9 +29,9 @@ class Record:
     since: float
 
 
-def records_folder(environ: Mapping[str, str] = os.environ) -> Path:
+def records_folder() -> Path:
     """Return the folder of this user's records, below the cache."""
-    return cache_dir(environ) / f"daemon-{os.getuid()}"
+    return cache_dir() / f"daemon-{os.getuid()}"
 
 
 def ensure_records_folder() -> Path | None:
