@@ -12,11 +12,10 @@ from lakeward.pipelines.graph.expectations import ExpectationCounts
 from lakeward.pipelines.graph.query_plans import class_name
 from lakeward.pipelines.storage.computed_rows import hint_small
 from lakeward.quoting import quote_name
+from lakeward.session import in_catalog
 from lakeward.spark_internals import (
-    catalog_manager,
     delta_log,
     frame_from_java,
-    java_array,
     java_gateway,
     java_session,
     jvm_view,
@@ -147,11 +146,12 @@ def load_table(spark: SparkSession, name: tuple[str, ...]) -> StoredTable | None
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
-    catalog = catalog_manager(spark).catalog(name[0])
-    jvm: Any = jvm_view(spark)
-    identifiers = jvm.org.apache.spark.sql.connector.catalog.Identifier
+    found = in_catalog(spark, name)
+    if found is None:
+        return None
+    catalog, identifier = found
     try:
-        table = catalog.loadTable(identifiers.of(java_array(spark, name[1]), name[2]))
+        table = catalog.loadTable(identifier)
     except (Py4JJavaError, PySparkException) as error:
         if "NoSuch" in type(error).__name__ or "NOT_FOUND" in str(error) or "NoSuch" in str(error):
             return None
