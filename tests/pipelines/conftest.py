@@ -18,6 +18,7 @@ from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.sources.collection import CollectedGraph, collect, user_modules
 from lakeward.pipelines.storage import file_replacement
+from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.session import Settings, ensure_schema, session, temporary_conf
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ class Lab:
         return sorted((tuple(row) for row in found), key=repr)
 
     def version(self, table: str) -> int:
-        history = self.spark.sql(f"DESCRIBE HISTORY main.{self.schema}.{table}")
-        return int(history.agg({"version": "max"}).collect()[0][0])
+        stored = load_table(self.spark, ("main", self.schema, table))
+        assert stored is not None
+        return stored.version
 
     def tables(self) -> set[str]:
         rows = self.spark.sql(f"SHOW TABLES IN main.{self.schema}").collect()

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakeward.session import Settings, session
+from lakeward.sql.session_context import matches_pattern
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -34,9 +37,10 @@ STATEMENTS = {
 }
 
 
-@pytest.fixture
-def objects(spark: SparkSession) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def objects(suite_settings: Settings) -> Iterator[None]:
     """A table, volume, procedure and function of each name."""
+    spark = session(suite_settings)
     spark.sql("CREATE SCHEMA main.patterns")
     for name in NAMES:
         spark.sql(f"CREATE TABLE main.patterns.{name} (id INT)")
@@ -48,11 +52,18 @@ def objects(spark: SparkSession) -> Iterator[None]:
     spark.sql("DROP SCHEMA main.patterns CASCADE")
 
 
-def test_patterns(spark: SparkSession, objects: None) -> None:
+def _tables(spark: SparkSession, pattern: str) -> set[str]:
+    return {row.tableName for row in spark.sql(f"SHOW TABLES IN main.patterns LIKE '{pattern}'").collect()}
+
+
+def test_the_rule_is_that_of_show_tables(spark: SparkSession, objects: None) -> None:
     for pattern in PATTERNS:
-        expected = {
-            row.tableName for row in spark.sql(f"SHOW TABLES IN main.patterns LIKE '{pattern}'").collect()
-        }
-        for statement, column in STATEMENTS.items():
+        assert {name for name in NAMES if matches_pattern(pattern, name)} == _tables(spark, pattern), pattern
+
+
+def test_statements_have_the_rule(spark: SparkSession, objects: None) -> None:
+    for statement, column in STATEMENTS.items():
+        for pattern in ("[cd]o.s| CATS", "[|c*s"):
             rows = spark.sql(statement.format(f"'{pattern}'")).collect()
+            expected = {name for name in NAMES if matches_pattern(pattern, name)}
             assert {row[column] for row in rows} == expected, (statement, pattern)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import requests
 
+from tests.processes import until
 from tests.workspace.server import WAREHOUSE, Server
 
 sql = pytest.importorskip("databricks.sql", reason="databricks-sql-connector is not installed")
@@ -260,7 +261,7 @@ def test_a_statement_can_be_canceled_by_its_cursor(cursor: Any, server: Server) 
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(7)  # the cursor knows its statement once the server has answered that it runs
+    until(lambda: cursor.query_id)  # known once the server has answered that the statement runs
     cursor.cancel()
     thread.join(60)
     assert not thread.is_alive()
