@@ -13,6 +13,7 @@ import pytest
 from lakeward import databricks_shims
 from lakeward.workspace.state.store import Store
 from lakeward.workspace_connection import Connection, use_connection, write_connection_file
+from tests.processes import SharedDaemon
 from tests.workspace.client_routes import declared, update
 from tests.workspace.response_types import checked_responses
 from tests.workspace.server import WAREHOUSE, Server, running
@@ -23,11 +24,11 @@ _AGENTS |= {"http": "python-requests", "spark": _AGENTS["sdk"], "sql": "PyDatabr
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, shared_daemon: SharedDaemon) -> Iterator[Server]:
     # In a folder of its own: tests look for changes around it.
     root = tmp_path_factory.mktemp("workspace") / "project"
     root.mkdir()
-    with running(root) as served:
+    with running(root, daemon=shared_daemon) as served:
         yield served
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import requests
 
-from tests.processes import environ_without, until
+from tests.processes import SharedDaemon, environ_without, until
 
 USER = "ada@example.com"
 WAREHOUSE = "/sql/1.0/warehouses/1a6e3a4d00000001"
@@ -103,11 +103,16 @@ class Server:
 
 
 def command(
-    root: Path, *arguments: str, home: Path | None = None, descriptors: int | None = None
+    root: Path,
+    *arguments: str,
+    home: Path | None = None,
+    descriptors: int | None = None,
+    daemon: SharedDaemon | None = None,
 ) -> subprocess.Popen[str]:
-    """Start the command, with at most so many file descriptors."""
+    """Start the command, with at most so many file descriptors; its JVM is that of `daemon`, or its own."""
     environ = environ_without("DATABRICKS_")
-    environ.update(USER=USER, LAKEWARD_DAEMON="0")
+    environ = daemon.environ(environ) if daemon is not None else {**environ, "LAKEWARD_DAEMON": "0"}
+    environ["USER"] = USER
     environ.pop("LAKEWARD_HOME", None)
     if home is not None:
         environ["LAKEWARD_HOME"] = str(home)
@@ -122,8 +127,8 @@ def command(
     )
 
 
-def started(root: Path, *arguments: str, descriptors: int | None = None) -> Server:
-    process = command(root, *arguments, descriptors=descriptors)
+def started(root: Path, *arguments: str, **options: Any) -> Server:
+    process = command(root, *arguments, **options)
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
@@ -133,8 +138,8 @@ def started(root: Path, *arguments: str, descriptors: int | None = None) -> Serv
 
 
 @contextmanager
-def running(root: Path, *arguments: str) -> Iterator[Server]:
-    server = started(root, *arguments)
+def running(root: Path, *arguments: str, **options: Any) -> Iterator[Server]:
+    server = started(root, *arguments, **options)
     try:
         yield server
     finally:

@@ -27,8 +27,8 @@ def test_a_run_of_a_killed_server_is_an_internal_error_and_its_process_is_gone(r
     first = started(root)
     job_id = first.job(only="import os, time\nprint('pid', os.getpid(), flush=True)\ntime.sleep(120)")
     run_id = first.run_now(job_id)
-    log = until(lambda: first.log_of(first.run(run_id)))
-    pid = int(log.split()[1])
+    # Python writes the word and the number one after the other.
+    pid = int(until(lambda: first.log_of(first.run(run_id)).split()[1:])[0])
     first.kill()
     first.stop()
     until(lambda: not is_alive(pid))
