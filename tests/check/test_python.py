@@ -56,6 +56,25 @@ def test_the_pipeline_api_is_known_by_every_import(look: Look, imports: str) -> 
     assert look(imports).one("pipelines replace_flow").verdict == "runs_with_lakeward"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import dlt\np = dlt.pipeline(pipeline_name='p')\n@dlt.resource(name='r')\ndef r(): yield 1\n",
+        "import dlt as d\n@d.source\ndef s(): pass\n@d.transformer()\ndef t(x): yield x\n",
+        "from dlt import pipeline, destination\npipeline(destination=destination('duckdb'))\n",
+    ],
+)
+def test_functions_of_the_package_dlt_that_loads_data_are_no_mistakes(look: Look, text: str) -> None:
+    assert look(text).of("refused") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["import dlt\ndlt.piepline()", "from pyspark import pipelines\npipelines.run()"]
+)
+def test_other_names_of_the_pipeline_api_are_mistakes(look: Look, text: str) -> None:
+    assert len(look(text).of("refused")) == 1
+
+
 def test_another_table_decorator_is_not_ours(look: Look) -> None:
     assert look("from rich.table import Table as table\n@table\ndef t(): pass\n").report.findings == ()
 

@@ -26,6 +26,10 @@ _STREAMS = frozenset(("readStream", "read_stream"))
 _READS = frozenset(("read", "table", "sql"))
 _FILES = frozenset(("csv", "json", "parquet", "text", "xml", "orc", "avro", "excel", "jdbc", "binaryFile"))
 _FUNCTIONS = "pyspark.sql.functions"
+# Functions of the package `dlt` on PyPI, which loads data in jobs: no module of pipelines has these names.
+_OF_PACKAGE = frozenset(
+    ("attach", "dataset", "defer", "destination", "pipeline", "resource", "run", "source", "transformer")
+)
 _Functions = Mapping[str, "ast.FunctionDef | ast.AsyncFunctionDef"]
 _Dataset = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -40,6 +44,8 @@ def report_call(root: ast.expr, links: list[Link], environment: Environment, sin
     row = function(name)
     if row is None and at.call is None:
         return  # only mentioned; a call of it is what fails
+    if row is None and name in _OF_PACKAGE and _origin(root, environment) == "dlt":
+        return
     sink.emit("pipeline", name, at.line, at.column)
     if row is None or link is None or link.call is None:
         return
@@ -76,6 +82,11 @@ def report_dataset(node: _Dataset, environment: Environment, sink: Sink, functio
             sink.emit(
                 "view", shown, *place, encode_obstacles(_obstacles_of(node, environment, functions)) or None
             )
+
+
+def _origin(root: ast.expr, environment: Environment) -> str:
+    """Return the top-level module that a name comes from; empty for others."""
+    return environment.origins.get(root.id, "").partition(".")[0] if isinstance(root, ast.Name) else ""
 
 
 def _module(root: ast.expr, environment: Environment) -> str:
