@@ -13,7 +13,11 @@ from lakeward.dbutils.failures import JavaError
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
 from lakeward.session import PathMap, Settings
-from lakeward.session.missing_folders import describe_missing_folder, folder_hint
+from lakeward.session.missing_folders import (
+    describe_missing_folder,
+    describe_missing_workspace_path,
+    folder_hint,
+)
 from tests.cli.inside import Inside
 from tests.processes import outcome
 from tests.trees import write_files
@@ -53,6 +57,57 @@ def test_a_missing_folder_of_the_cloud_names_its_mount(error: str, spelling: str
 )
 def test_other_errors_name_no_mount(text: str) -> None:
     assert describe_missing_folder(text) is None
+
+
+WORKSPACE_ERRORS = (
+    "[PATH_NOT_FOUND] Path does not exist: {}. SQLSTATE: 42K03",
+    "[PIPELINE_SOURCE_FAILED] /x/a.py:3: FileNotFoundError: [Errno 2] No such file or directory: '{}'",
+    "java.io.FileNotFoundException: No such file or directory {}",
+)
+
+
+@pytest.mark.parametrize("error", WORKSPACE_ERRORS)
+@pytest.mark.parametrize(
+    ("path", "mount"),
+    [
+        ("/Workspace/Users/ann@example.com/shop/conf/jobs.json", "/Workspace/Users/ann@example.com/shop={}"),
+        ("/Repos/ann/copy/conf/jobs.json", "/Repos/ann/copy={}"),
+        ("/Workspace/Shared/jobs.json", "/Workspace/Shared={}/conf"),
+        ("/Workspace/Users/ann@example.com/shop/conf", "/Workspace/Users/ann@example.com/shop={}"),
+        ("/Workspace/Shared/conf/other.json", "/Workspace/Shared/conf=FOLDER"),
+        ("/Workspace/Shared/twice.json", "/Workspace/Shared=FOLDER"),
+    ],
+)
+def test_a_missing_workspace_file_names_the_mount_of_the_repository(
+    tmp_path: Path, error: str, path: str, mount: str
+) -> None:
+    names = (".git/HEAD", "conf/jobs.json", "a/twice.json", "b/twice.json", "etl/load.py")
+    root = write_files(tmp_path / "shop", dict.fromkeys(names, ""))
+    hint = describe_missing_workspace_path(error.format(path), root / "etl")
+    assert hint is not None and f"`--mount {mount.format(root)}`" in hint
+    assert ("has conf" in hint or "has jobs.json" in hint) == ("=FOLDER" not in mount)
+
+
+def test_the_hint_of_errors_searches_the_repository_of_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_files(tmp_path / "shop", {".git/HEAD": "", "conf/jobs.json": ""})
+    monkeypatch.chdir(root / "conf")
+    text = WORKSPACE_ERRORS[1].format("/Workspace/Users/ann/x/conf/jobs.json")
+    settings = Settings.here()
+    assert f"`--mount /Workspace/Users/ann/x={root}`" in (folder_hint(text, settings) or "")
+    mounted = replace(settings, mounts=(("/Workspace/Users/ann", str(root)),))
+    assert folder_hint(text, mounted) is None
+
+
+def test_a_workspace_path_below_a_mount_and_other_paths_have_no_such_hint(tmp_path: Path) -> None:
+    text = "No such file or directory: '{}'"
+    missing = text.format("/Workspace/Shared/x.json")
+    assert describe_missing_workspace_path(missing, tmp_path, ["/Workspace/Shared"]) is None
+    assert describe_missing_workspace_path(missing, tmp_path, ["/Workspace/Share"]) is not None
+    for path in ("/tmp/Workspace/x", "Workspace/x", "/Workspaces/x", "s3://b/Workspace/x"):
+        assert describe_missing_workspace_path(text.format(path), tmp_path) is None
+    assert describe_missing_workspace_path("[DIVIDE_BY_ZERO] /Workspace/a.py:3", tmp_path) is None
 
 
 @pytest.mark.parametrize("error", ERRORS)

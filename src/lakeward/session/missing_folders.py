@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lakeward.errors import LakewardError
 from lakeward.session.paths import HIVE_WAREHOUSE, PathMap
+from lakeward.session.platform_files import find_platform_mount
 from lakeward.session.settings import Settings
 
 _NO_FILE = re.compile(
@@ -24,14 +25,46 @@ _CLOUD_FOLDER = re.compile(
 _HIVE_TABLE = re.compile(
     rf"(?<![\w.:/-])(?:dbfs:|/dbfs)?{HIVE_WAREHOUSE}/(?:(?P<schema>\w+)\.db/)?(?P<table>\w+)\b(?!\.\w)"
 )
+_WORKSPACE_PATH = re.compile(
+    r"'(?P<quoted>/(?:Workspace|Repos)/[^']+)'"
+    r"|(?<![\w.:/'-])(?:dbfs:|file:)?(?P<bare>/(?:Workspace|Repos)/[^\s'\"`,;]+)"
+)
 # Names of a folder that a hint lists.
 _LISTED = 5
 
 
 def folder_hint(text: str, settings: Settings) -> str | None:
     """Return how the folder of the cloud that the error `text` does not find is mapped; None for others."""
-    hint = describe_missing_folder(text, [prefix for prefix, _ in settings.mounts], PathMap.of(settings))
-    return hint or describe_missing_hive_table(text, settings.catalog)
+    mounts = [prefix for prefix, _ in settings.mounts]
+    return (
+        describe_missing_folder(text, mounts, PathMap.of(settings))
+        or describe_missing_hive_table(text, settings.catalog)
+        or describe_missing_workspace_path(text, Path.cwd(), mounts)
+    )
+
+
+def describe_missing_workspace_path(text: str, root: Path, mounts: Collection[str] = ()) -> str | None:
+    """Return how the workspace path that the error `text` does not find is mapped; None for others.
+
+    The file is that of the repository around `root` with the longest equal end of the path, if there is one.
+
+    >>> error = "No such file or directory: '/Workspace/Shared/x.json'"
+    >>> describe_missing_workspace_path(error, Path("/nowhere")).split(" reads")[0]
+    '`--mount /Workspace/Shared=FOLDER`'
+    """
+    found = _WORKSPACE_PATH.search(text) if _NO_FILE.search(text) else None
+    if found is None or "--mount" in text:
+        return None
+    path = (found["quoted"] or found["bare"]).rstrip(".:")
+    if any(f"{path}/".startswith(f"{mount.rstrip('/')}/") for mount in mounts):
+        return None
+    mount = find_platform_mount(path, root)
+    prefix, folder = mount or (path.rpartition("/")[0], "FOLDER")
+    has = f"{folder} has {path[len(prefix) + 1 :]}: " if mount else ""
+    return (
+        f"{has}`--mount {prefix}={folder}` reads the files of a local folder, [tool.lakeward.mounts] in "
+        "pyproject.toml in every call of the project."
+    )
 
 
 def describe_missing_hive_table(text: str, catalog: str) -> str | None:

@@ -84,6 +84,27 @@ def find_platform_folder(path: str, root: Path, *, settings: Settings | None) ->
     return found
 
 
+def find_platform_mount(path: str, root: Path) -> tuple[str, Path] | None:
+    """Return the folder above a workspace path, and the local folder of the repository that is a copy of it.
+
+    Both are as far up as their names below the repository are equal. None if the repository around `root` has
+    no such file or folder, or several.
+    """
+    try:
+        found = find_platform_file(path, root, extensions=()) or find_platform_folder(
+            path, root, settings=None
+        )
+    except ConfigurationError:
+        return None
+    base = _repository(root.absolute().resolve())
+    if found is None or base not in found.parents:
+        return None
+    prefix, folder = path.rpartition("/")[0], found.parent
+    while folder != base and posixpath.basename(prefix) == folder.name:
+        prefix, folder = posixpath.dirname(prefix), folder.parent
+    return prefix, folder
+
+
 def find_platform_sources(pattern: str, root: Path, *, settings: Settings | None = None) -> str | None:
     """Return the local form of a file, folder or glob below a workspace path; None for what is not found.
 
