@@ -165,6 +165,12 @@ def test_identity_and_generated_columns_are_those_of_the_source(spark: SparkSess
         for refused in ("(i, a) VALUES (1, 1)", "(a) VALUES (NULL)", "(a, g) VALUES (1, 1)"):
             with pytest.raises(PySparkException, match=r"IDENTITY|CONSTRAINT"):
                 spark.sql(f"INSERT INTO {TARGET} {refused}")
+        if create == "CREATE TABLE":
+            # The rules came with a second commit, and RESTORE to the first one lost them.
+            spark.sql(f"RESTORE TABLE {TARGET} TO VERSION AS OF 0")
+            spark.sql(f"INSERT INTO {TARGET} (a) VALUES (3)")
+            assert sorted(tuple(row)[1:] for row in spark.table(TARGET).collect()) == [(1, 2), (3, 6)]
+            assert spark.table(TARGET).where("i IS NULL").isEmpty()
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
@@ -186,3 +192,21 @@ def test_a_shallow_clone_keeps_the_mapping_of_columns(spark: SparkSession, mode:
     with pytest.raises(PySparkException) as refused:
         spark.sql(f"ALTER TABLE {SOURCE} SET TBLPROPERTIES (delta.columnMapping.maxColumnId = 9)")
     assert condition_of(refused.value) == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
+
+
+def test_the_first_version_of_a_shallow_clone_has_its_rows(spark: SparkSession) -> None:
+    """It was a table without rows, and without the rules of its columns."""
+    spark.sql(f"CREATE OR REPLACE TABLE {SOURCE} (i BIGINT GENERATED ALWAYS AS IDENTITY, a INT)")
+    spark.sql(f"INSERT INTO {SOURCE} (a) VALUES (1)")
+    for _ in range(2):
+        spark.sql(f"CREATE TABLE {TARGET} SHALLOW CLONE {SOURCE}")
+        assert [row.operation for row in spark.sql(f"DESCRIBE HISTORY {TARGET}").collect()] == ["CLONE"]
+        spark.sql(f"INSERT INTO {TARGET} (a) VALUES (2)")
+        spark.sql(f"RESTORE TABLE {TARGET} TO VERSION AS OF 0")
+        assert spark.table(TARGET).collect() == [(1, 1)]
+        spark.sql(f"INSERT INTO {TARGET} (a) VALUES (2)")
+        assert spark.table(TARGET).where("i IS NULL").isEmpty()
+        spark.sql(f"DROP TABLE {TARGET}")
+    with pytest.raises(PySparkException) as refused:
+        spark.sql(f"CREATE TABLE main.no_schema.t SHALLOW CLONE {SOURCE}")
+    assert condition_of(refused.value) == "SCHEMA_NOT_FOUND"

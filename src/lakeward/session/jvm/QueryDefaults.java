@@ -21,7 +21,9 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.delta.commands.MergeIntoCommand;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
@@ -42,7 +44,7 @@ public class QueryDefaults extends SessionRule {
     private static final String FEATURE = "delta.feature.allowColumnDefaults";
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
-        if (plan instanceof V2WriteCommand) {
+        if (plan instanceof V2WriteCommand && !isStaged((V2WriteCommand) plan)) {
             LogicalPlan query = ((V2WriteCommand) plan).query();
             LogicalPlan stripped = stripped(query);
             return stripped == query ? plan : (TreeNode) ((V2WriteCommand) plan).withNewQuery(stripped);
@@ -74,6 +76,11 @@ public class QueryDefaults extends SessionRule {
         if (specification(plan).properties().contains(FEATURE)) return plan;
         LogicalPlan stripped = stripped(created.query());
         return stripped == created.query() ? plan : (TreeNode) created.withNameAndQuery(created.name(), stripped);
+    }
+
+    /** Whether the table is made by the write: CREATE TABLE AS SELECT has decided on its columns before. */
+    private static boolean isStaged(V2WriteCommand write) {
+        return write.table() instanceof DataSourceV2Relation && ((DataSourceV2Relation) write.table()).table() instanceof StagedTable;
     }
 
     /** The columns of a target after MERGE, where those that it adds have no default values. */

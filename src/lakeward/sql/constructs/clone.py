@@ -17,7 +17,7 @@ from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
 from lakeward.sql.dataset_kinds import require_no_dataset
 from lakeward.sql.schema_changes import commit_schema, find_delta_log, start_transaction
-from lakeward.sql.session_context import run_with_delta
+from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _COMPUTED = (
 )
 # Without these table features Delta refuses default values, and ignores identity and generation expressions.
 _FEATURES = ("allowColumnDefaults", "generatedColumns", "identityColumns")
+# Their tables have other folders, or schemas.
+_OTHER_CATALOGS = ("hive_metastore", "spark_catalog")
 # Read by LakehouseCatalog.java.
 _CLONING = "spark.lakeward.shallowClone"
 _DEFAULTS = "spark.databricks.delta.properties.defaults."
@@ -108,7 +110,9 @@ class DeepClone(Command):
             return None
         rows = spark.sql(f"SELECT * FROM {source}")  # noqa: S608  # names are quoted
         layout = _layout(spark, source, rows)
-        writer = rows.writeTo(name).using("delta")
+        # Delta refuses the values of an identity column in a table that it replaces.
+        is_new = layout.is_delta and not spark.catalog.tableExists(name)
+        writer = (_with_rules(rows) if is_new else rows).writeTo(name).using("delta")
         for key, value in {**layout.properties, **self.options.properties}.items():
             writer = writer.tableProperty(key, value)
         if self.options.location is not None:
@@ -133,6 +137,31 @@ class DeepClone(Command):
         return Rows(", ".join(f"{name} BIGINT" for name in _METRICS), [metrics])
 
 
+def _declared_columns(rows: DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the columns of the Delta table that `rows` reads, by name, as its log declares them."""
+    relation: Any = analyzed_plan(rows).collectLeaves().head().relation()
+    schema = json.loads(relation.location().getSnapshot().metadata().schemaString())
+    return {column["name"]: column for column in schema["fields"]}
+
+
+def _with_rules(rows: DataFrame) -> DataFrame:
+    """Return the rows in columns with their identity and generation expressions.
+
+    The first version of a clone has them so: RESTORE to it would lose those of the next commit.
+    """
+    from pyspark.sql import functions as F
+
+    declared = _declared_columns(rows)
+    columns = []
+    for column in rows.schema.fields:
+        rules = {
+            key: value for key, value in declared[column.name]["metadata"].items() if key.startswith(_RULES)
+        }
+        value = F.col(quote_name([column.name]))
+        columns.append(value.alias(column.name, metadata={**column.metadata, **rules}) if rules else value)
+    return rows.select(*columns)
+
+
 def _keep_column_rules(spark: SparkSession, target: list[str], rows: DataFrame) -> None:
     """Give the columns what a query over the source lacks: NOT NULL, identity and generation expressions.
 
@@ -140,11 +169,9 @@ def _keep_column_rules(spark: SparkSession, target: list[str], rows: DataFrame) 
     """
     log = find_delta_log(spark, target)
     assert log is not None
-    relation: Any = analyzed_plan(rows).collectLeaves().head().relation()
-    source = json.loads(relation.location().getSnapshot().metadata().schemaString())
     transaction = start_transaction(spark, log)
     schema = json.loads(transaction.metadata().schemaString())
-    rules = {column["name"]: column for column in source["fields"]}
+    rules = _declared_columns(rows)
     changes = []
     for column in schema["fields"]:
         rule = rules[column["name"]]
@@ -231,17 +258,33 @@ class ShallowClone(Command):
         if self.mode == _IF_NOT_EXISTS and exists:
             return None
         folder, source = self.options.location, self.source.resolve(spark)
+        managed = None if folder or exists else self._folder(spark)
         # Delta reads the features of a clone from the session alone.
         features = {f"{_DEFAULTS}{name}": "supported" for name in _needed(self._features(spark))}
         with temporary_conf(spark, {**features, _CLONING: "true"}):
-            if folder is None or exists:
+            target = managed or folder
+            if target is None or exists:
                 return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
             # Delta creates a clone with a LOCATION in the warehouse all the same.
             properties = CloneOptions(self.options.properties)
-            path = quote_name(["delta", folder])
+            path = quote_name(["delta", target])
             cloned = run_with_delta(spark, f"CREATE TABLE {path} SHALLOW CLONE {source} {properties}")
-        spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(folder)}")
+        if folder is not None:
+            spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(folder)}")
         return cloned
+
+    def _folder(self, spark: SparkSession) -> str | None:
+        """Return the folder of a managed table of this name; None if that is not known.
+
+        A clone of this folder is the table's first version. By the table's name Delta makes a table without
+        rows first, to which RESTORE would return.
+        """
+        context = current_context(spark)
+        catalog, schema, table = context.qualify(self.target)
+        if catalog in _OTHER_CATALOGS or names_path(self.target):
+            return None
+        context.require_schema(catalog, schema)
+        return str(context.settings.warehouse / catalog / schema / table)
 
     def _features(self, spark: SparkSession) -> list[str]:
         log = find_delta_log(spark, self.source.table)
