@@ -325,6 +325,8 @@ CREATE TABLE unknown_property TBLPROPERTIES ('delta.nope' = '1') AS SELECT 1 AS 
 --! DELTA_UNKNOWN_CONFIGURATION
 ALTER TABLE clustering_case SET TBLPROPERTIES ('delta.nope' = '1')
 --! DELTA_UNKNOWN_CONFIGURATION
+CREATE TABLE property_of_a_family (id INT) TBLPROPERTIES ('delta.enableIcebergCompatV9' = 'true', 'delta.checkpoint.inSomeOtherFormat' = 'x')
+--> ok
 CREATE OR REPLACE TABLE isolated (id INT) TBLPROPERTIES ('delta.isolationLevel' = 'WriteSerializable', 'delta.autoOptimize.autoCompact' = 'auto')
 --> ok
 INSERT INTO isolated VALUES (1)

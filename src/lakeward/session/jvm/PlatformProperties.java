@@ -1,7 +1,11 @@
 package lakeward;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.apache.commons.text.similarity.LevenshteinDistance;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.delta.DeltaConfig;
 import org.apache.spark.sql.delta.DeltaConfigs$;
@@ -10,7 +14,8 @@ import scala.runtime.AbstractFunction1;
 
 /**
  * Table properties `delta.…` that Delta on Databricks has and open-source Delta lacks, and values of theirs. They
- * are stored as they are; any other name is DELTA_UNKNOWN_CONFIGURATION, on both.
+ * are stored as they are; any other name is DELTA_UNKNOWN_CONFIGURATION, on both. No public list is complete: a name
+ * of a feature's family is accepted, unless it seems to be a misspelled one.
  * Source: https://docs.databricks.com/aws/en/delta/table-properties and the pages of the features.
  */
 final class PlatformProperties {
@@ -22,16 +27,53 @@ final class PlatformProperties {
         "workloadBasedColumns.optimizerStatistics"
     };
 
+    private static final Pattern FAMILY = Pattern.compile(
+        "(auto(compact|optimize)|bloom|checkpoint|clustering|columnmapping|compatibility|coordinatedcommits|dataskipping"
+            + "|deletionvectors|enable|iceberg|identity|incommittimestamp|liquid|managed|optimize|parquet|predictive|row(level|tracking)"
+            + "|sharing|stats|type(change|widening)|universalformat|variant|workloadbased).*");
+
     private PlatformProperties() {
     }
 
     static synchronized void register() {
+        if (DeltaConfigs$.MODULE$.entries() instanceof Entries) return;
         for (int i = 0; i < NAMES.length; i++) {
-            if (DeltaConfigs$.MODULE$.entries().containsKey(NAMES[i].toLowerCase(Locale.ROOT))) continue;
-            DeltaConfigs$.MODULE$.buildConfig(NAMES[i], "", new Text(), new Anything(), "", true, PythonUtils.toSeq(new ArrayList()));
+            if (!DeltaConfigs$.MODULE$.entries().containsKey(NAMES[i].toLowerCase(Locale.ROOT))) put(new Stored(NAMES[i]));
         }
         put(new AutoCompact());
         put(new IsolationLevel());
+        DeltaConfigs$.MODULE$.org$apache$spark$sql$delta$DeltaConfigsBase$_setter_$entries_$eq(new Entries(DeltaConfigs$.MODULE$.entries()));
+    }
+
+    /** Delta's properties by their names in lower case, and those of a family on demand. */
+    static final class Entries extends HashMap {
+        private static final LevenshteinDistance DISTANCE = new LevenshteinDistance(Integer.valueOf(2));
+
+        Entries(Map known) {
+            super(known);
+        }
+
+        public Object get(Object key) {
+            Object found = super.get(key);
+            String name = String.valueOf(key);
+            return found == null && FAMILY.matcher(name).matches() && !isMisspelled(name) ? new Stored(name) : found;
+        }
+
+        private boolean isMisspelled(String name) {
+            for (Object known : keySet()) {
+                int distance = DISTANCE.apply(name, known.toString()).intValue();
+                // Another number is another version of a feature.
+                if (distance > 0 && !name.replaceAll("\\d", "").equals(known.toString().replaceAll("\\d", ""))) return true;
+            }
+            return false;
+        }
+    }
+
+    /** A property without an effect. */
+    public static class Stored extends DeltaConfig {
+        Stored(String name) {
+            super("delta." + name, "", new Text(), new Anything(), "", true, PythonUtils.toSeq(new ArrayList()));
+        }
     }
 
     private static void put(DeltaConfig config) {
