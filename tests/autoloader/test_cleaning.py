@@ -162,6 +162,30 @@ def test_a_continuous_stream_cleans_while_it_runs(tmp_path: Path) -> None:
     assert source.there() == ["3", "4"]
 
 
+_OTHER_STORE = "CF_UNSUPPORTED_CLEAN_SOURCE_MOVE.DIFFERENT_STORAGE_AS_SOURCE"
+
+
+@pytest.mark.rule("6.6.5")
+@pytest.mark.parametrize(
+    ("source", "destination", "expected"),
+    [
+        ("s3://a/in", "s3://a/archive", None),
+        ("s3://a/in", "s3://b/archive", _OTHER_STORE),
+        ("s3://a/in", "gs://a/archive", _OTHER_STORE),
+        ("s3://a/in", "/archive", _OTHER_STORE),
+    ],
+)
+def test_files_are_moved_within_their_store(source: str, destination: str, expected: str | None) -> None:
+    given = {"format": "json", "cleanSource": "MOVE", "cleanSource.moveDestination": destination}
+    options = Options.of({f"cloudFiles.{key}": value for key, value in given.items()})
+    try:
+        cleaning_policy(options, source, NAMES)
+        found = None
+    except CloudFilesError as error:
+        found = error.condition
+    assert found == expected
+
+
 @pytest.mark.rule("6.6.5")
 @pytest.mark.parametrize(
     ("options", "expected"),
@@ -173,7 +197,7 @@ def test_a_continuous_stream_cleans_while_it_runs(tmp_path: Path) -> None:
         ({"cleanSource": "MOVE"}, "CF_INVALID_OPTION_VALUE"),
         ({"cleanSource": "move", "cleanSource.moveDestination": "/d/in/archive"}, "CF_INVALID_OPTION_VALUE"),
         ({"cleanSource": "MOVE", "cleanSource.moveDestination": "/d/in"}, "CF_INVALID_OPTION_VALUE"),
-        ({"cleanSource": "MOVE", "cleanSource.moveDestination": "s3://b/x"}, "CF_INVALID_OPTION_VALUE"),
+        ({"cleanSource": "MOVE", "cleanSource.moveDestination": "s3://b/x"}, _OTHER_STORE),
         ({"cleanSource": "MOVE", "cleanSource.moveDestination": "/d/in2"}, None),
     ],
 )

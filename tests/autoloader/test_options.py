@@ -164,6 +164,7 @@ def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None
         ({"cf_format": "text", "cf_schemaEvolutionMode": "rescue"}, "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE"),
         ({"cf_format": "binaryFile", "cf_schemaEvolutionMode": "none"}, None),
         ({"cf_format": "excel"}, "CF_INVALID_OPTION_VALUE"),
+        ({"cf_format": "Delta"}, "CF_USE_DELTA_FORMAT"),
         ({"cf_cleanSource": "off"}, None),
         ({"cf_maxFilesPerTrigger": "0"}, "CF_INVALID_OPTION_VALUE"),
         ({"cf_maxFileAge": "13 days"}, "CF_INVALID_OPTION_VALUE"),

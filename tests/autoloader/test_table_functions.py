@@ -91,6 +91,31 @@ def test_conditions_of_failed_reads(
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        *(f"{call}('{{0}}'{given})" for call in _CALLS for given in ("", ", format => 'parquet'")),
+        "cloud_files('{0}', 'parquet')",
+        "cloud_files('{0}', 'parquet', map('cloudFiles.schemaLocation', '{0}/s'))",
+        "cloud_files('{0}', 'delta')",
+        "read_files('{0}', format => 'delta')",
+    ],
+)
+def test_a_delta_table_is_not_read_as_files(
+    files: Landing, failing: Callable[[Callable[[], Any]], BaseException], call: str
+) -> None:
+    """Its folder has files of earlier versions."""
+    spark = files.spark
+    folder = files.folder / "table"
+    spark.range(3).write.format("delta").save(str(folder))
+    error = failing(lambda: spark.sql(f"SELECT * FROM {call.format(folder)}"))
+    assert condition_of(error) == "CF_USE_DELTA_FORMAT"
+    reader = spark.readStream.format("cloudFiles").option("cloudFiles.format", "parquet")
+    assert (
+        condition_of(failing(lambda: reader.schema("id BIGINT").load(str(folder)))) == "CF_USE_DELTA_FORMAT"
+    )
+
+
+@pytest.mark.parametrize(
     "call", ["read_files('{0}', fileNamePattern => 'x')", "STREAM read_files('{0}/nothing')"]
 )
 def test_a_format_that_no_file_implies_names_the_missing_files(

@@ -25,6 +25,7 @@ from lakeward.autoloader.options.option_values import (
     has_fixed_schema,
     require_format_options,
     rescued_column,
+    use_delta_format,
 )
 from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister, handoff_directory
 from lakeward.errors import CloudFilesError
@@ -62,6 +63,7 @@ def define_stream(
         {key: value for key, value in user_options.items() if key.lower() not in ("path", PLAN_OPTION)}
     )
     source = names.local(_require_path(path, options, has_schema=user_schema is not None))
+    FileSource(options, names, source).require_other_than_delta()
     location = options.text("cloudFiles.schemaLocation")
     resolved = resolve_schema(
         spark,
@@ -197,6 +199,16 @@ class FileSource:
     def lister(self) -> FileLister:
         """Return a lister of these files."""
         return create_lister(self.source, self.names, self.options)
+
+    @property
+    def is_delta_table(self) -> bool:
+        """Return whether the path is the folder of a Delta table; not looked at in object stores."""
+        return "://" not in self.source and (Path(self.source) / "_delta_log").is_dir()
+
+    def require_other_than_delta(self) -> None:
+        """Raise CF_USE_DELTA_FORMAT for a Delta table: its folder has files that are not part of it."""
+        if self.is_delta_table:
+            raise use_delta_format(f"{self.display_path} is a Delta table")
 
     def with_options(self, **options: str) -> FileSource:
         """Return a copy with further options, spelled as in Auto Loader."""

@@ -54,6 +54,7 @@ def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, A
     path, options = _arguments(positional, named)
     schema = _pop_schema(options)
     source = FileSource.of(path, options)
+    source.require_other_than_delta()
     try:
         files = source.files()
     except FileNotFoundError:
@@ -76,6 +77,7 @@ def stream_read_files(spark: SparkSession, positional: list[Any], named: Mapping
     path, options = _arguments(positional, named)
     schema = _pop_schema(options)
     source = FileSource.of(path, options)
+    source.require_other_than_delta()
     if PREFIX + "format" not in options:
         try:
             options[PREFIX + "format"] = detect_format(source.files(), source.display_path)

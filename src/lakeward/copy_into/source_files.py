@@ -100,7 +100,7 @@ def open_source(spark: SparkSession, request: CopyIntoRequest) -> SourceFiles:
     """Return the source of a request; raise SqlError if it is a Delta table."""
     source = FileSource.of(request.source, _reader_options(request))
     checks = str(spark.conf.get(_FORMAT_CHECK, "true")).lower() != "false"
-    if checks and "://" not in source.source and (Path(source.source) / "_delta_log").is_dir():
+    if checks and source.is_delta_table:
         raise SqlError(
             "COPY_INTO_SOURCE_FILE_FORMAT_NOT_SUPPORTED",
             f"The source {source.display_path} is a Delta table, not a folder of {request.format} files.",

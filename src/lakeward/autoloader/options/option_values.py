@@ -31,6 +31,18 @@ _SECONDS = {
 }
 
 
+def use_delta_format(reason: str) -> CloudFilesError:
+    """Return the error of a Delta table that is read as files; `reason` says what shows that it is one.
+
+    Source: https://docs.databricks.com/aws/en/error-messages/error-classes (CF_USE_DELTA_FORMAT)
+    """
+    return CloudFilesError(
+        "CF_USE_DELTA_FORMAT",
+        f"{reason}, which Auto Loader and read_files do not read.",
+        next_step="Read it with spark.readStream.table(…) or spark.read.table(…), or with format('delta').",
+    )
+
+
 def parse_bool(text: str) -> bool:
     """Parse `true` or `false` in any case; raise ValueError otherwise."""
     lower = text.strip().lower()
@@ -128,6 +140,8 @@ class Options:
                 return _choice(row, text)
             return _PARSERS.get(row.kind, str)(text)
         except ValueError as error:
+            if row.key == f"{PREFIX}format" and text.lower() == "delta":
+                raise use_delta_format("The format of the files is delta") from None
             shown = "a value" if row.secret else repr(text)
             raise CloudFilesError(
                 "CF_INVALID_OPTION_VALUE",

@@ -65,13 +65,20 @@ def _destination(options: Options, source: str, names: FileNames) -> str:
         raise _invalid_option(
             key, repr(value), "a directory outside of the source: moved files would be read again"
         )
-    if _scheme(local) != _scheme(root):
-        raise _invalid_option(key, repr(value), "a directory in the same store as the source")
+    if _store(local) != _store(root):
+        # Source: https://docs.databricks.com/gcp/error-messages/cf-unsupported-clean-source-move-error-class
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_CLEAN_SOURCE_MOVE.DIFFERENT_STORAGE_AS_SOURCE",
+            f"Option cloudFiles.{key} is set to {value!r}, and the source is in another bucket or container.",
+            next_step="Use a directory next to the source.",
+        )
     return local
 
 
-def _scheme(path: str) -> str:
-    return path.partition("://")[0] if "://" in path else ""
+def _store(path: str) -> tuple[str, str]:
+    """Return scheme and authority of a path; empty for a local one."""
+    scheme, is_uri, rest = path.partition("://")
+    return (scheme, rest.partition("/")[0]) if is_uri else ("", "")
 
 
 def _invalid_option(key: str, value: str, expected: str) -> CloudFilesError:
