@@ -63,7 +63,7 @@ def test_requirements_are_read(root: Path) -> None:
 
 def test_uv_installs_the_folder_that_is_meant(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[tuple[str, ...]] = []
-    monkeypatch.setattr(Installer, "_pip", lambda _self, _folder, *arguments: called.append(arguments))
+    monkeypatch.setattr(Installer, "_pip", lambda _self, _folder, *arguments, **_: called.append(arguments))
     Installer("uv", lambda _: None, {}).install_in_place(root / ".venv", root)
     ((*_, option, place),) = called
     assert option == "-e"

@@ -106,12 +106,12 @@ class DeepClone(Command):
     def run(self, spark: SparkSession) -> Rows | None:
         _require_tables(spark, self.source, self.target, deep=True)
         name, source = quote_name(self.target), self.source.resolve(spark)
-        if self.mode == _IF_NOT_EXISTS and spark.catalog.tableExists(name):
+        if self.mode == _IF_NOT_EXISTS and _exists(spark, self.target):
             return None
         rows = spark.sql(f"SELECT * FROM {source}")  # noqa: S608  # names are quoted
         layout = _layout(spark, source, rows)
         # Delta refuses the values of an identity column in a table that it replaces.
-        is_new = layout.is_delta and not spark.catalog.tableExists(name)
+        is_new = layout.is_delta and not _exists(spark, self.target)
         writer = (_with_rules(rows) if is_new else rows).writeTo(name).using("delta")
         for key, value in {**layout.properties, **self.options.properties}.items():
             writer = writer.tableProperty(key, value)
@@ -135,6 +135,13 @@ class DeepClone(Command):
         assert after is not None
         metrics = [layout.size, layout.files, 0, after["numFiles"], 0, after["sizeInBytes"]]
         return Rows(", ".join(f"{name} BIGINT" for name in _METRICS), [metrics])
+
+
+def _exists(spark: SparkSession, target: list[str]) -> bool:
+    # For a path without a table, Spark's catalog has an error.
+    if names_path(target):
+        return find_delta_log(spark, target) is not None
+    return spark.catalog.tableExists(quote_name(target))
 
 
 def _declared_columns(rows: DataFrame) -> dict[str, dict[str, Any]]:
@@ -252,7 +259,7 @@ class ShallowClone(Command):
     def run(self, spark: SparkSession) -> Rows | DataFrame | None:
         _require_tables(spark, self.source, self.target, deep=False)
         name = quote_name(self.target)
-        exists = spark.catalog.tableExists(name)
+        exists = _exists(spark, self.target)
         if self.mode == _REPLACE or (self.mode == _CREATE_OR_REPLACE and exists):
             return DeepClone(self.target, self.source, self.mode, self.options).run(spark)
         if self.mode == _IF_NOT_EXISTS and exists:
@@ -279,9 +286,11 @@ class ShallowClone(Command):
         A clone of this folder is the table's first version. By the table's name Delta makes a table without
         rows first, to which RESTORE would return.
         """
+        if names_path(self.target):
+            return None
         context = current_context(spark)
         catalog, schema, table = context.qualify(self.target)
-        if catalog in _OTHER_CATALOGS or names_path(self.target):
+        if catalog in _OTHER_CATALOGS:
             return None
         context.require_schema(catalog, schema)
         return str(context.settings.warehouse / catalog / schema / table)

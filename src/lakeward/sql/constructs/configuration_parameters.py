@@ -6,9 +6,11 @@ https://docs.databricks.com/sql/language-manual/parameters/legacy_time_parser_po
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.session import AUTO_COMPACT, SHUFFLE_PARTITIONS
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.statement_timeout import STATEMENT_TIMEOUT, set_timeout, shown_timeout
@@ -99,13 +101,18 @@ class SetAutomatic(Command):
         return Rows("key STRING NOT NULL, value STRING NOT NULL", [[self.key, spark.conf.get(self.key)]])
 
 
+_AUTOMATIC = {SHUFFLE_PARTITIONS: ("AUTO",), AUTO_COMPACT: ("AUTO", "LEGACY")}
+
+
 def _set_automatic(cursor: TokenCursor) -> SetAutomatic:
     cursor.need("SET")
     key = ".".join(cursor.name(5))
+    if key not in _AUTOMATIC:
+        raise Unmatched
     cursor.need("=")
-    word = cursor.one_of("AUTO", "LEGACY").lower()
+    word = cursor.one_of(*_AUTOMATIC[key])
     cursor.end()
-    return SetAutomatic(key, word)
+    return SetAutomatic(key, word.lower())
 
 
 CONSTRUCTS = in_area(
@@ -114,20 +121,11 @@ CONSTRUCTS = in_area(
         name="SET spark.sql.shuffle.partitions = auto",
         verdict="emulated",
         example="SET spark.sql.shuffle.partitions = auto",
-        note="the number with which the session began; in `spark.conf.set`, pipelines and clusters, too",
+        note="the number with which the session began; in `spark.conf.set`, pipelines and clusters, too. "
+        "`auto` and `legacy` of `spark.databricks.delta.autoCompact.enabled` are `true`",
         starts=("SET",),
         statement=_set_automatic,
-        trigger=BEGINNING + r"set\s+spark\.sql\.shuffle\.partitions\s*=\s*auto\b",
-        test="tests/sql/test_configuration_parameters.py",
-    ),
-    Construct(
-        name="SET spark.databricks.delta.autoCompact.enabled = auto, legacy",
-        verdict="emulated",
-        example="SET spark.databricks.delta.autoCompact.enabled = auto",
-        note="as `true`: Delta has one size of files; the property delta.autoOptimize.autoCompact, too",
-        starts=("SET",),
-        statement=_set_automatic,
-        trigger=BEGINNING + r"set\s+spark\.databricks\.delta\.autoCompact\.enabled\s*=\s*(?:auto|legacy)\b",
+        trigger=BEGINNING + rf"set\s+(?:{'|'.join(map(re.escape, _AUTOMATIC))})\s*=\s*(?:auto|legacy)\b",
         test="tests/sql/test_configuration_parameters.py",
     ),
     Construct(
