@@ -237,11 +237,13 @@ def test_no_text_upsets_the_rewriter(text: str) -> None:
 @given(TEXTS)
 @example("select ' ?:: ', `a ?:: b`, x ?:: int /* ?:: */ -- ?::")
 @example("select 'cluster by auto' -- cluster by auto\n, '{}':a")
+@example("x:[*].c /*")
 def test_strings_comments_and_quoted_names_stay_as_they_are(text: str) -> None:
     outcome = rewrite(text)
     if not isinstance(outcome, Edits) or outcome.edits[0].text.startswith("ALTER TABLE"):
         return
-    tokens = tokenize(text) or ()
+    # Places before a comment that is not closed are rewritten, too.
+    tokens = tokenize(text) or tokenize(text + " */" * text.count("/*")) or ()
     for edit in outcome.edits:
         touched = [t for t in tokens if t.start < edit.end and edit.start < t.end]
         for token in touched:
