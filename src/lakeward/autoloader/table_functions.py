@@ -77,8 +77,9 @@ def stream_read_files(spark: SparkSession, positional: list[Any], named: Mapping
     path, options = _arguments(positional, named)
     schema = _pop_schema(options)
     source = FileSource.of(path, options)
-    source.require_other_than_delta()
     if PREFIX + "format" not in options:
+        # With a format, the definition of the stream requires it.
+        source.require_other_than_delta()
         try:
             options[PREFIX + "format"] = detect_format(source.files(), source.display_path)
         except FileNotFoundError:

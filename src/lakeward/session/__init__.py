@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lakeward.session.configuration.session_conf import CLOUD_SCHEMES, available_cores
     from lakeward.session.configuration.spark_packages import CONNECTORS
     from lakeward.session.configuration.temporary_conf import USER_METADATA, temporary_conf
-    from lakeward.session.configuration.user_conf import AUTO_COMPACT, SHUFFLE_PARTITIONS
+    from lakeward.session.configuration.user_conf import AUTOMATIC_VALUES
     from lakeward.session.daemon import drain, is_lost, jvm_lost, stop_daemons, use_daemon
     from lakeward.session.declared_catalogs import (
         BUILT_IN_CATALOGS,

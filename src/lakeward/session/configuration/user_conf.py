@@ -10,7 +10,8 @@ from lakeward.session.configuration.spark_packages import adapt_packages, withou
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 AUTO_COMPACT = "spark.databricks.delta.autoCompact.enabled"
-_AUTO_COMPACT_VALUES = ("auto", "legacy")
+AUTOMATIC_VALUES = {SHUFFLE_PARTITIONS: ("auto",), AUTO_COMPACT: ("auto", "legacy")}
+"""Values that leave a setting to the platform. Spark and Delta refuse them."""
 _SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
 # Tables are in the session's own catalogs; the platform ignores enableHiveSupport() too.
@@ -53,7 +54,11 @@ def is_automatic(key: str, value: object) -> bool:
     >>> is_automatic("spark.sql.shuffle.partitions", "auto"), is_automatic("spark.sql.x", "auto")
     (True, False)
     """
-    return key == SHUFFLE_PARTITIONS and isinstance(value, str) and value.strip().lower() == "auto"
+    return key == SHUFFLE_PARTITIONS and _leaves_to_platform(key, value)
+
+
+def _leaves_to_platform(key: str, value: object) -> bool:
+    return isinstance(value, str) and value.strip().lower() in AUTOMATIC_VALUES.get(key, ())
 
 
 def accepted_value(key: str, value: object) -> object:
@@ -64,8 +69,7 @@ def accepted_value(key: str, value: object) -> object:
     >>> [accepted_value(key, "auto") for key in (AUTO_COMPACT, "spark.x")]
     ['true', 'auto']
     """
-    is_chosen = isinstance(value, str) and value.strip().lower() in _AUTO_COMPACT_VALUES
-    return "true" if is_chosen and key == AUTO_COMPACT else value
+    return "true" if key == AUTO_COMPACT and _leaves_to_platform(key, value) else value
 
 
 def usable_settings(user: Mapping[str, object]) -> dict[str, str]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.session import AUTO_COMPACT, SHUFFLE_PARTITIONS
+from lakeward.session import AUTOMATIC_VALUES
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.statement_timeout import STATEMENT_TIMEOUT, set_timeout, shown_timeout
@@ -101,16 +101,13 @@ class SetAutomatic(Command):
         return Rows("key STRING NOT NULL, value STRING NOT NULL", [[self.key, spark.conf.get(self.key)]])
 
 
-_AUTOMATIC = {SHUFFLE_PARTITIONS: ("AUTO",), AUTO_COMPACT: ("AUTO", "LEGACY")}
-
-
 def _set_automatic(cursor: TokenCursor) -> SetAutomatic:
     cursor.need("SET")
     key = ".".join(cursor.name(5))
-    if key not in _AUTOMATIC:
+    if key not in AUTOMATIC_VALUES:
         raise Unmatched
     cursor.need("=")
-    word = cursor.one_of(*_AUTOMATIC[key])
+    word = cursor.one_of(*map(str.upper, AUTOMATIC_VALUES[key]))
     cursor.end()
     return SetAutomatic(key, word.lower())
 
@@ -125,7 +122,8 @@ CONSTRUCTS = in_area(
         "`auto` and `legacy` of `spark.databricks.delta.autoCompact.enabled` are `true`",
         starts=("SET",),
         statement=_set_automatic,
-        trigger=BEGINNING + rf"set\s+(?:{'|'.join(map(re.escape, _AUTOMATIC))})\s*=\s*(?:auto|legacy)\b",
+        trigger=BEGINNING
+        + rf"set\s+(?:{'|'.join(map(re.escape, AUTOMATIC_VALUES))})\s*=\s*(?:auto|legacy)\b",
         test="tests/sql/test_configuration_parameters.py",
     ),
     Construct(
