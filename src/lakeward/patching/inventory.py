@@ -26,6 +26,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.star_import_patch:PATCHES",
     "lakeward.session.patches.thread_sessions:PATCHES",
     "lakeward.session.patches.udf_patch:PATCHES",
+    "lakeward.session.patches.worker_imports:PATCHES",
     "lakeward.session.patches.spark_version:PATCHES",
     "lakeward.session.patches.serverless_enforcement:declare_patches",
     "lakeward.session.daemon.acquisition:PATCHES",

@@ -219,6 +219,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         spark_version,
         thread_sessions,
         udf_patch,
+        worker_imports,
     )
 
     map_paths(settings)
@@ -231,6 +232,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         column_arguments,
         thread_sessions,
         udf_patch,
+        worker_imports,
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -23,11 +25,23 @@ def keep_case_of_schemas() -> None:
     conf.get = get
 
 
+def search_start_folder_last() -> None:
+    """Import from the folder in which the JVM was started only what the folders of a task do not have.
+
+    `python -m` puts it first; one JVM serves runs of several folders.
+    """
+    if sys.path and Path(sys.path[0]) == Path.cwd():
+        sys.path.append(sys.path.pop(0))
+
+
 if __name__ == "__main__":
     from pyspark.daemon import manager
 
+    from lakeward.session.worker_modules import follow_user_modules
     from lakeward.session.worker_paths import install_from_environment
 
+    search_start_folder_last()
     install_from_environment()
     keep_case_of_schemas()
+    follow_user_modules()
     manager()

@@ -1,0 +1,87 @@
+"""The user's modules in Python workers, which serve the functions of several runs.
+
+A worker keeps `sys.path` and `sys.modules` from task to task. The next task may come from another folder that
+has a module of the same name, or the user may have edited the file.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from time import time
+from types import ModuleType
+from typing import Any
+
+from lakeward.user_code import is_user_file
+
+
+class WorkerModules:
+    """Removes folders and modules of earlier tasks from the interpreter.
+
+    `begin_task` is called before Spark adds the folders of a task, `forget_stale` after that.
+    """
+
+    def __init__(self) -> None:
+        self.entries = list(sys.path)
+        self._kept = set(sys.modules)
+        self._last_check = time()
+        # When the check before the import of each module began, in seconds since 1970.
+        self._checked: dict[str, float] = {}
+
+    def begin_task(self) -> None:
+        sys.path[:] = self.entries
+
+    def forget_stale(self) -> None:
+        """Remove all modules of earlier tasks if a file was changed, or would be found elsewhere now."""
+        loaded = self._loaded()
+        for name in loaded:
+            self._checked.setdefault(name, self._last_check)
+        self._last_check = time()
+        if any(self._is_stale(name, file) for name, file in loaded.items()):
+            for name in loaded:
+                del sys.modules[name]
+            self._checked.clear()
+
+    def _loaded(self) -> dict[str, Path]:
+        """Return the files of the user's modules that tasks have imported, by name."""
+        files = {
+            name: Path(file)
+            for name, module in sys.modules.copy().items()
+            if name not in self._kept and (file := _file_of(module)) is not None and is_user_file(file)
+        }
+        # An extension module can be loaded only once.
+        return {
+            name: file for name, file in files.items() if not file.name.endswith(tuple(EXTENSION_SUFFIXES))
+        }
+
+    def _is_stale(self, name: str, file: Path) -> bool:
+        depth = name.count(".") + (1 if file.stem == "__init__" else 0)
+        if len(file.parents) <= depth or str(file.parents[depth]) not in sys.path:
+            return True
+        # The module may be in an archive.
+        found = next(path for path in (file, *file.parents) if path.exists())
+        return found.is_dir() or found.stat().st_mtime > self._checked[name]
+
+
+def _file_of(module: ModuleType) -> str | None:
+    file: object = getattr(module, "__file__", None)
+    return file if isinstance(file, str) else None
+
+
+def follow_user_modules() -> None:
+    """Let each task of this process import the modules of its own run, as they are now."""
+    from pyspark import worker, worker_util
+
+    before: Any = worker_util.setup_spark_files
+    modules = WorkerModules()
+
+    def setup_spark_files(infile: Any) -> None:
+        modules.begin_task()
+        before(infile)
+        modules.forget_stale()
+
+    # Both: kinds of workers that are imported later take it from the second.
+    importers: tuple[Any, ...] = (worker, worker_util)
+    for module in importers:
+        module.setup_spark_files = setup_spark_files
