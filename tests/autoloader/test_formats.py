@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -29,6 +30,13 @@ def put_avro(path: Path) -> None:
         fastavro.writer(stream, fastavro.parse_schema(schema), [{"a": 1}])
 
 
+def put_excel(path: Path) -> None:
+    workbook = openpyxl.Workbook()
+    for row in (["a"], [1]):
+        workbook.active.append(row)
+    workbook.save(path)
+
+
 WRITERS: dict[str, Callable[[Path], object]] = {
     "json": lambda path: path.write_text('{"a": 1}\n'),
     "csv": lambda path: path.write_text("a\n1\n"),
@@ -38,6 +46,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "parquet": lambda path: pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), path),
     "orc": lambda path: orc.write_table(pa.table({"a": pa.array([1], pa.int32())}), path),
     "avro": put_avro,
+    "excel": put_excel,
 }
 
 
@@ -59,7 +68,9 @@ def test_every_format_in_one_query_with_its_metadata_and_partitions(landing, nam
             landing.folder / name,
             format=name,
             rowTag="row",
+            headerRows="1",
             cf_schemaLocation=f"{landing.schemas}/{name}",
+            **({"cf_schemaEvolutionMode": "none"} if name == "excel" else {}),
         )
         value = {"text": "value", "binaryFile": "cast(content as string)"}.get(name, "a")
         columns = [
@@ -68,7 +79,7 @@ def test_every_format_in_one_query_with_its_metadata_and_partitions(landing, nam
             "p",
             "_metadata.file_name",
         ]
-        rescues = name not in ("text", "binaryFile", "orc")
+        rescues = name not in ("text", "binaryFile", "orc", "excel")
         assert ("_rescued_data" in df.columns) is rescues
         sources.append(df.select(*columns, (F.col("_metadata.file_size") > 0).alias("sized")))
     landing.ingest(reduce(lambda one, other: one.union(other), sources))

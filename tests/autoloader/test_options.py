@@ -78,6 +78,7 @@ quote " supported             | escape \ supported                | comment - su
 nullValue '' supported        | emptyValue '' supported           | nanValue NaN supported
 positiveInf Inf supported     | negativeInf -Inf supported
 ignoreLeadingWhiteSpace false supported | ignoreTrailingWhiteSpace false supported
+dataAddress '' supported      | headerRows 0 supported            | operation readSheet supported
 """
 STATE = """
 maxFileAge cleanSource cleanSource.retentionDuration cleanSource.moveDestination cleanSource.waitForCompletion
@@ -163,7 +164,9 @@ def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None
         ({"cf_format": "xml"}, "XML_ROW_TAG_MISSING"),
         ({"cf_format": "text", "cf_schemaEvolutionMode": "rescue"}, "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE"),
         ({"cf_format": "binaryFile", "cf_schemaEvolutionMode": "none"}, None),
-        ({"cf_format": "excel"}, "CF_INVALID_OPTION_VALUE"),
+        ({"cf_format": "excel", "cf_schemaEvolutionMode": "rescue"}, "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE"),
+        ({"cf_format": "excel", "cf_schemaEvolutionMode": "None"}, None),
+        ({"cf_format": "excel", "headerRows": "2"}, "CF_INVALID_OPTION_VALUE"),
         ({"cf_format": "Delta"}, "CF_USE_DELTA_FORMAT"),
         ({"cf_cleanSource": "off"}, None),
         ({"cf_maxFilesPerTrigger": "0"}, "CF_INVALID_OPTION_VALUE"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
+import pandas as pd
 import pytest
 
 from lakeward.sql.constructs.copy_into import FORMATS
@@ -17,6 +18,7 @@ OPTIONS = {
     "CSV": {"header": "true", "inferSchema": "true"},
     "JSON": {"inferSchema": "true"},
     "XML": {"rowTag": "row"},
+    "EXCEL": {"headerRows": "1"},
 }
 QUERIES = {"all": "*", "a query": "*, _metadata.file_name AS file"}
 
@@ -29,6 +31,11 @@ def test_rows_are_those_of_the_batch_reader(loads: Loads, file_format: str, quer
     rows = loads.spark.sql(ROWS)
     if file_format == "BINARYFILE":
         loads.put("files/a.bin", text="content")
+    elif file_format == "EXCEL":
+        path.mkdir(parents=True)
+        pd.DataFrame([tuple(row) for row in rows.collect()], columns=rows.columns).to_excel(
+            path / "a.xlsx", index=False
+        )
     else:
         text = rows.select("name") if file_format == "TEXT" else rows
         text.write.format(file_format).options(**options).save(str(path))

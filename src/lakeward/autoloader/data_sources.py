@@ -265,6 +265,7 @@ class FormatReader(Protocol):
 _READERS = {
     "json": "json_reader:JsonReader",
     "csv": "csv_reader:CsvReader",
+    "excel": "excel_reader:ExcelReader",
     "xml": "xml_reader:XmlReader",
     "text": "raw_files:TextReader",
     "binaryfile": "raw_files:BinaryReader",

@@ -172,6 +172,7 @@ _EXTENSIONS = {
     **dict.fromkeys(("json", "jsonl", "ndjson"), "json"),
     **dict.fromkeys(("csv", "tsv"), "csv"),
     **dict.fromkeys(("txt", "text", "log"), "text"),
+    **dict.fromkeys(("xls", "xlsx", "xlsm"), "excel"),
     **{name: name for name in ("avro", "orc", "parquet", "xml")},
 }
 
@@ -309,6 +310,15 @@ class FileSource:
         )
         raw = reader.option(PLAN_OPTION, plan.as_json()).option(FILE_LIST_OPTION, str(listed)).load()
         return raw if own_metadata else hide_metadata(raw, shown.names)
+
+    def without_subfolders(self, files: Sequence[FileStatus]) -> list[FileStatus]:
+        """Return the files that a batch reader of Spark reads: of subfolders those of partitions alone."""
+        folders = [path.rpartition("/")[0].strip("/") for path in self._below(files)]
+        return [
+            status
+            for status, below in zip(files, folders, strict=True)
+            if not below or all("=" in name for name in below.split("/"))
+        ]
 
     def _below(self, files: Sequence[FileStatus]) -> list[str]:
         root = self.names.key(self.lister.root)

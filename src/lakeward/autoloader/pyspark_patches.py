@@ -27,7 +27,13 @@ from lakeward.autoloader.read_plan import (
 from lakeward.autoloader.streams.query_progress import to_databricks_progress
 from lakeward.errors import CloudFilesError
 from lakeward.patching import Order, PatchSpec
-from lakeward.spark_internals import analyzed_plan, java_query, scala_list, use_python_progress
+from lakeward.spark_internals import (
+    analyzed_plan,
+    has_data_source,
+    java_query,
+    scala_list,
+    use_python_progress,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -139,11 +145,44 @@ def _patch_batch_load(before: Any) -> Any:
 
         if format is not None:
             self.format(format)
-        if _reader_state(self).format == "cloudfiles":
+        state = _reader_state(self)
+        if state.format == "cloudfiles":
             raise to_analysis_exception(batch_usage_error())
+        if state.format == "excel" and not has_data_source(self._spark, "excel"):
+            if schema is not None:
+                self.schema(schema)
+            self.options(**options)
+            return _load_excel(self, path)
         return before(self, path, None, schema, **options)
 
     return load
+
+
+def _load_excel(reader: Any, path: Any) -> DataFrame:
+    from pyspark.sql.types import _parse_datatype_string
+
+    from lakeward.autoloader.error_translation import to_analysis_exception
+    from lakeward.autoloader.excel_files import read_excel
+
+    state = _reader_state(reader)
+    path = path if path is not None else state.options.get("path")
+    paths = [str(each) for each in path] if isinstance(path, (list, tuple)) else [str(path or "")]
+    schema: Any = _parse_datatype_string(state.schema) if isinstance(state.schema, str) else state.schema
+    try:
+        return read_excel(reader._spark, paths, state.options, schema)
+    except CloudFilesError as error:
+        raise to_analysis_exception(error) from None
+
+
+def _make_excel(_: Any) -> Any:
+    def excel(self: Any, path: Any, *arguments: Any, **named: Any) -> DataFrame:
+        """Load Excel files; see `excel_arguments` for the arguments after `path`."""
+        from lakeward.autoloader.excel_files import excel_arguments
+
+        loaded: DataFrame = self.format("excel").options(**excel_arguments(*arguments, **named)).load(path)
+        return loaded
+
+    return excel
 
 
 def _patch_start(before: Any) -> Any:
@@ -320,6 +359,7 @@ _BATCH_READER = "pyspark.sql.readwriter:DataFrameReader"
 _QUERY = "pyspark.sql.streaming.query:StreamingQuery"
 _PROGRESS = "pyspark.sql.streaming.listener:StreamingQueryProgress"
 _FORMAT, _BINDING = "Auto Loader: format('cloudFiles')", "Auto Loader: a source learns its checkpoint"
+_EXCEL = "spark.read reads Excel files, as on Databricks"
 _CLEAN = "Auto Loader: errors without Spark's wrapping"
 _METRICS = "Auto Loader: description and metrics of a source"
 PATCHES = tuple(
@@ -332,6 +372,10 @@ PATCHES = tuple(
         (_READER, "load", _patch_stream_load, _FORMAT),
         (_BATCH_READER, "format", _recording(_record_format), _FORMAT),
         (_BATCH_READER, "load", _patch_batch_load, _FORMAT),
+        (_BATCH_READER, "schema", _recording(_record_schema), _EXCEL),
+        (_BATCH_READER, "option", _recording(_record_option), _EXCEL),
+        (_BATCH_READER, "options", _recording(_record_options), _EXCEL),
+        (_BATCH_READER, "excel", _make_excel, _EXCEL),
         (_WRITER, "start", _patch_start, _BINDING),
         (_WRITER, "toTable", _patch_start, _BINDING),
         (_QUERY, "awaitTermination", _translate_errors, _CLEAN),

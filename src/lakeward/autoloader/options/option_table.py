@@ -41,6 +41,8 @@ class Option:
 
 _CSV, _JSON, _XML, _RECORDS = ("csv",), ("json",), ("xml",), ("csv", "json", "xml")
 _TEXTS = (*_RECORDS, "text")
+_EXCEL = ("excel",)
+_DATES = (*_RECORDS, *_EXCEL)
 
 _RECORD_ROWS = (
     Option(
@@ -51,9 +53,9 @@ _RECORD_ROWS = (
     Option(
         "badRecordsPath", "path", note="directory for malformed records, and for names of unreadable files"
     ),
-    Option("dateFormat", formats=_RECORDS),
-    Option("timestampFormat", formats=_RECORDS),
-    Option("timestampNTZFormat", formats=_RECORDS),
+    Option("dateFormat", formats=_DATES),
+    Option("timestampFormat", formats=_DATES),
+    Option("timestampNTZFormat", formats=_DATES),
     Option("timeZone", formats=_RECORDS, note="default: the session's"),
     Option(
         "locale", "string", "en-US", "accepted", "numbers and dates are parsed as en-US", formats=_RECORDS
@@ -147,11 +149,31 @@ _XML_ROWS = (
     Option("rowValidationXSDPath", "path", note="records that do not conform are malformed", formats=_XML),
 )
 
+_EXCEL_ROWS = (
+    Option(
+        "dataAddress",
+        "string",
+        "",
+        formats=_EXCEL,
+        note="a sheet, a range of cells or both: Sheet1, A1:C10, 'Sheet 1'!A1:C10; default: the first sheet",
+    ),
+    Option("headerRows", "choice", "0", choices=("0", "1"), formats=_EXCEL, note="rows with column names"),
+    Option(
+        "operation",
+        "choice",
+        "readSheet",
+        choices=("readSheet", "listSheets"),
+        formats=_EXCEL,
+        note="listSheets: one row for each sheet, with sheetIndex and sheetName",
+    ),
+)
+
 FORMAT_ROWS = (
     *_RECORD_ROWS,
     *_JSON_ROWS,
     *_CSV_ROWS,
     *_XML_ROWS,
+    *_EXCEL_ROWS,
     Option("failOnUnknownFields", "bool", None, "accepted", "use cloudFiles.schemaEvolutionMode", formats=()),
     Option("mergeSchema", "bool", None, "accepted", "schemas of all sampled files are merged"),
     Option(
@@ -171,7 +193,7 @@ FORMAT_ROWS = (
 
 
 PREFIX = "cloudFiles."
-FORMATS = ("avro", "binaryFile", "csv", "json", "orc", "parquet", "text", "xml")
+FORMATS = ("avro", "binaryFile", "csv", "excel", "json", "orc", "parquet", "text", "xml")
 MODES = ("addNewColumns", "addNewColumnsWithTypeWidening", "failOnNewColumns", "none", "rescue")
 
 
@@ -188,7 +210,7 @@ _COMMON = _add_prefix(
     [
         Option("format", "choice", None, choices=FORMATS, note="required"),
         Option("schemaLocation", "path", note="directory of inferred schema versions"),
-        Option("inferColumnTypes", "bool", "false", note="types instead of strings (JSON, CSV, XML)"),
+        Option("inferColumnTypes", "bool", "false", note="types instead of strings (JSON, CSV, XML, Excel)"),
         Option("inferSchema", "bool", None, note="old name of cloudFiles.inferColumnTypes"),
         Option("schemaHints", "ddl", note="types of single columns; not with a user schema"),
         Option(

@@ -16,7 +16,6 @@ from lakeward.autoloader.options.option_table import FORMATS, MODES, OPTIONS, PR
 from lakeward.errors import CloudFilesError
 from lakeward.suggestions import close_matches
 
-_NO_EXCEL = "Spark has no reader of Excel: read the file with pandas.read_excel and spark.createDataFrame."
 _SIZE = re.compile(r"(\d+)\s*([a-z]*)")
 _UNITS = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5}
 _INTERVAL = re.compile(r"(\d+)\s*(second|minute|hour|day|week|month|year)s?")
@@ -146,7 +145,7 @@ class Options:
             raise CloudFilesError(
                 "CF_INVALID_OPTION_VALUE",
                 f"Option {row.key} is set to {shown}; expected {error}.",
-                next_step=_NO_EXCEL if text.lower() == "excel" else "Correct the value or remove the option.",
+                next_step="Correct the value or remove the option.",
             ) from None
 
     @cached_property
@@ -322,6 +321,13 @@ def evolution_mode(options: Options, *, has_user_schema: bool) -> str:
     """Return the schema evolution mode (AL-3.1); raise if schema or format exclude it, or it is unknown."""
     key = "cloudFiles.schemaEvolutionMode"
     text, fixed = options.raw.get(key.lower()), has_fixed_schema(options)
+    chosen = ("none" if has_user_schema else MODES[0]) if text is None else text
+    if options.format == "excel" and chosen.strip().lower() != "none":
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE",
+            f"cloudFiles.schemaEvolutionMode is {chosen}, but the schema of excel files does not evolve.",
+            next_step="Set cloudFiles.schemaEvolutionMode to none.",
+        )
     if text is None:
         return "none" if has_user_schema or fixed else "addNewColumns"
     mode = next((known for known in MODES if known.lower() == text.strip().lower()), None)

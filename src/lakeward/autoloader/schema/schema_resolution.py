@@ -386,6 +386,11 @@ def _create_inference(options: Options, *, also_orc: bool) -> Inference:
         from lakeward.autoloader.schema.xml_inference import XmlInference
 
         return XmlInference(options)
+    if options.format == "excel":
+        from lakeward.autoloader.readers.columnar import ColumnarInference
+        from lakeward.autoloader.readers.excel_sheet import typed_opener
+
+        return ColumnarInference(typed_opener(options))
     if options.format in ("parquet", "avro") or (also_orc and options.format == "orc"):
         from lakeward.autoloader.readers.columnar import ColumnarInference, file_opener
 

@@ -122,8 +122,8 @@ public class FormatCheck extends SessionRule {
         } catch (Exception absent) {
             // Spark's own error has no next step.
         }
-        throw PythonSqlBridge.error("UNSUPPORTED_SQL", "0A000", "The format excel is not supported here: Spark has no reader of it. Read the file with"
-            + " pandas.read_excel (package openpyxl) and spark.createDataFrame, or register a Python data source of that name.");
+        throw PythonSqlBridge.error("UNSUPPORTED_SQL", "0A000", "The format excel is not supported here in a stream or before a path: read the files with"
+            + " spark.read.excel(path) or read_files(path, format => 'excel'), in a stream with the option cloudFiles.format.");
     }
 
     /** Files that are no Delta table are not read as one; Delta reports an absent table, as if there were no files. */

@@ -9,12 +9,8 @@ from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, i
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
-FORMATS = ("CSV", "JSON", "AVRO", "ORC", "PARQUET", "TEXT", "BINARYFILE", "XML")
+FORMATS = ("CSV", "JSON", "AVRO", "ORC", "PARQUET", "TEXT", "BINARYFILE", "XML", "EXCEL")
 MAX_FILES = 1000
-_NO_EXCEL = (
-    "COPY INTO of the format EXCEL is not supported here: this Spark has no reader of Excel files. "
-    "Save each sheet as CSV and load it with FILEFORMAT = CSV, or read the file with pandas."
-)
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,6 @@ def _statement(cursor: TokenCursor) -> CopyInto:
 def _file_format(cursor: TokenCursor) -> str:
     if cursor.word in FORMATS:
         return cursor.one_of(*FORMATS)
-    if cursor.words("EXCEL"):
-        raise _InvalidClause("UNSUPPORTED_SQL", _NO_EXCEL, "0A000")
     name = cursor.part()
     message = f"The format of the source files must be one of {', '.join(FORMATS)}, not {name}."
     raise _InvalidClause("COPY_INTO_SOURCE_FILE_FORMAT_NOT_SUPPORTED", message, "0A000")
