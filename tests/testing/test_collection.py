@@ -194,6 +194,27 @@ def test_packages_that_look_for_a_session_start_none(tmp_path: Path) -> None:
     assert "1 passed" in pytest_in(project(tmp_path, _LOOKS))
 
 
+_BUILDS = """
+import pytest
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def own():
+    assert SparkSession.getActiveSession() is None, "a session to end, with its folder"
+    return SparkSession.builder.appName("own").getOrCreate()
+
+
+def test_the_session_that_the_fixture_builds(own):
+    assert SparkSession.getActiveSession() is own
+    assert own.range(2).count() == 2
+"""
+
+
+def test_a_fixture_that_builds_a_session_finds_none_before(tmp_path: Path) -> None:
+    assert "1 passed" in pytest_in(project(tmp_path, _BUILDS))
+
+
 _FOLDERS = """
 def test_batch(spark):
     spark.read.csv("/mnt/raw/in.csv")

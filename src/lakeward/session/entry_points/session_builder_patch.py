@@ -234,8 +234,12 @@ def _is_first_access_of_user(caller: FrameType) -> bool:
         return False
     while caller.f_code.co_name in _OF_ACTIVE and caller.f_back is not None:
         caller = caller.f_back
+    code = caller.f_code
+    # A function that builds a session looks for one to end, or to keep. It fails on one that it has not made.
+    if code.co_name != "<module>" and "builder" in code.co_names:
+        return False
     # Packages such as mlflow look whether there is a session. They need none.
-    return is_user_file(caller.f_code.co_filename)
+    return is_user_file(code.co_filename)
 
 
 _SESSION, _BUILDER = "pyspark.sql.session:SparkSession", "pyspark.sql.session:SparkSession.Builder"
