@@ -562,6 +562,34 @@ def test_a_failed_build_from_a_git_repository_is_no_failure_of_git(
     assert (error.condition, HIDDEN in str(error)) == ("DEPENDENCY_NOT_BUILT", True)
 
 
+@pytest.mark.parametrize("width", [40, 1000])
+@pytest.mark.parametrize("form", [framed, indented])
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>",
+        "urllib.error.HTTPError: HTTP Error 403: Forbidden\n403 Client Error: Forbidden for url",
+        "[SSL: CERTIFICATE_VERIFY_FAILED]",
+    ],
+)
+def test_a_build_script_that_downloads_is_no_failure_of_the_index(
+    form: Callable[[list[str], int], str], width: int, printed: str
+) -> None:
+    chain = ["Failed to build `old==0.1`", "The build backend returned an error", "Call to `x` failed"]
+    error = install_error(f"{form(chain, width)}\n\n      [stderr]\n{printed}", Path("/cache/x"))
+    assert (error.condition, "old==0.1" in str(error)) == ("DEPENDENCY_NOT_BUILT", True)
+    assert is_about_versions(error)
+
+
+@pytest.mark.parametrize("form", [framed, indented])
+def test_a_build_whose_requirements_cannot_be_fetched_is_a_failure_of_the_index(
+    form: Callable[[list[str], int], str],
+) -> None:
+    chain = ["Failed to build `old==0.1`", "Failed to resolve requirements from `build-system.requires`"]
+    error = install_error(form([*chain, "error sending request"], 1000), Path("/cache/x"))
+    assert error.condition == "INDEX_NOT_REACHABLE"
+
+
 def test_uv_gets_the_settings_of_pip(tmp_path: Path) -> None:
     (tmp_path / "pip.conf").write_text(
         "[global]\nindex-url = https://mirror/simple\nextra-index-url = https://a\n  https://b\n"

@@ -37,6 +37,11 @@ class _Rule:
     kind: type[LakewardError] = SetupError
 
 
+_NOT_BUILT = "A dependency has no wheel for this Python, and building it from source failed: {reason}"
+_BUILDABLE = (
+    "Pin a version that has a wheel, install what its build needs, or leave it out: --without PACKAGE."
+)
+
 # The first match counts. A full disk also breaks connections and builds, and Git's failure a build.
 _RULES = (
     _Rule(
@@ -63,6 +68,14 @@ _RULES = (
         "A Git repository could not be read: {git}.",
         "Give Git access to it, correct its address or branch, or leave the package out: "
         "lakeward test --without PACKAGE.",
+    ),
+    # What a build script prints comes after it: a script that downloads fails with the errors of a network.
+    _Rule(
+        "DEPENDENCY_NOT_BUILT",
+        r"Failed to (?:download and )?build\W*`([^\n`]*)`[\s\w:]*build backend returned an error",
+        _NOT_BUILT,
+        _BUILDABLE,
+        ConfigurationError,
     ),
     _Rule(
         "INDEX_CERTIFICATE_NOT_TRUSTED",
@@ -99,8 +112,8 @@ _RULES = (
     _Rule(
         "DEPENDENCY_NOT_BUILT",
         r"(?:Failed to build|Failed to download and build)\W*`?([^\n`]*)",
-        "A dependency has no wheel for this Python, and building it from source failed: {reason}",
-        "Pin a version that has a wheel, install what its build needs, or leave it out: --without PACKAGE.",
+        _NOT_BUILT,
+        _BUILDABLE,
         ConfigurationError,
     ),
 )
