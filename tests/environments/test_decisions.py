@@ -29,6 +29,7 @@ from lakeward.environments.repository import (
     has_pipelines_of_dlt,
     has_tests,
     is_package,
+    projects_below,
     python_release,
     repository_root,
 )
@@ -447,6 +448,29 @@ def test_the_repository_begins_at_the_nearest_project_file(repository: Repositor
     root = repository({"one/pyproject.toml": "", "one/tests/unit/x": "", "two/x": ""})
     assert repository_root(root / "one" / "tests" / "unit") == root / "one"
     assert repository_root(root / "two") == root
+
+
+TESTED, UNTESTED = {"src/a/pyproject.toml": "", "src/a/tests/test_x.py": ""}, {"b/setup.py": "", "b/x.py": ""}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (TESTED, ["src/a"]),
+        ({**TESTED, "c/requirements.txt": "", "c/x_test.py": ""}, ["c", "src/a"]),
+        ({**TESTED, **UNTESTED}, ["src/a"]),
+        ({**TESTED, "src/a/tests/requirements.txt": ""}, ["src/a"]),
+        ({**TESTED, "pyproject.toml": ""}, []),
+        ({**TESTED, "requirements.txt": "pandas"}, []),
+        ({"tests/test_x.py": ""}, []),
+        ({"node_modules/a/setup.py": "", "node_modules/a/test_x.py": ""}, []),
+    ],
+)
+def test_projects_with_tests_below_a_folder_without_a_project_file_are_named(
+    repository: Repository, files: dict[str, str], expected: list[str]
+) -> None:
+    root = repository(files)
+    assert [str(each.relative_to(root)) for each in projects_below(root)] == expected
 
 
 UV_CONFLICT = """

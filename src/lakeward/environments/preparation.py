@@ -24,6 +24,7 @@ from lakeward.environments.model import Declarations, DeclaredRequirement, LeftO
 from lakeward.environments.repository import (
     has_pipelines_of_dlt,
     has_tests,
+    projects_below,
     pytest_settings,
     python_release,
     repository_root,
@@ -117,6 +118,12 @@ def prepare_environment(
             "NO_TESTS",
             f"There are no tests below {root}: no file is called test_*.py or *_test.py.",
             next_step="Write one, or name the files: lakeward test PATH.",
+        )
+    if tests and (inner := projects_below(root)):
+        folders = ", ".join(str(each.relative_to(root)) for each in inner)
+        say(
+            f"{root.name} declares no packages; folders with tests in it do: {folders}. To have what one of "
+            f"them declares: cd {inner[0].relative_to(root)}"
         )
     found = read_all(root)
     plugins = missing_plugins(pytest_settings(root), arguments, found.wanted)

@@ -46,6 +46,15 @@ def repository_root(folder: Path) -> Path:
     return folder
 
 
+def projects_below(root: Path) -> tuple[Path, ...]:
+    """Return the folders with tests below a `root` that has no project file: each has packages of its own."""
+    if any((root / mark).is_file() for mark in _MARKS):
+        return ()
+    marked = dict.fromkeys(Path(folder) for folder, name in _walk(root) if name in _MARKS)
+    outer = [each for each in marked if not any(parent in marked for parent in each.parents)]
+    return tuple(sorted(each for each in outer if has_tests(each)))
+
+
 def python_release(root: Path) -> SpecifierSet | None:
     """Return the feature release in `.python-version`, which uv and pyenv follow; None without one."""
     file = root / ".python-version"
