@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from lakeward.notebooks import write
-from tests.notebooks.conftest import Desk
+from tests.notebooks.conftest import Desk, text_of
 
 CALLS = {
     "dbutils": "get_ipython().user_ns['dbutils'] is dbutils",
@@ -119,3 +123,59 @@ def test_an_output_of_another_cell_is_not_updated(desk: Desk) -> None:
 def test_a_class_whose_display_method_fails_is_shown_as_text(desk: Desk) -> None:
     text = "class A:\n    def _repr_html_(self): raise ValueError\n    def __repr__(self): return 'A'\nA()\n"
     assert "A" in _texts(desk.done(desk.file("n.py", f"# Databricks notebook source\n{text}")))
+
+
+WIDE = "pd.DataFrame({f'column_{n}': ['x' * 30] for n in range(6)})"
+PRINTED = {
+    "print": f"print({WIDE})",
+    "repr": f"print(repr({WIDE}))",
+    "last value": WIDE,
+    "from Spark": f"print(spark.createDataFrame({WIDE}).toPandas())",
+    "series": f"print({WIDE}.describe())",
+}
+
+
+@pytest.mark.parametrize("how", PRINTED)
+def test_pandas_prints_all_columns_as_in_a_notebook(desk: Desk, how: str) -> None:
+    text = f"import pandas as pd\n# COMMAND ----------\n{PRINTED[how]}\n"
+    printed = text_of(desk.done(desk.file("n.py", f"# Databricks notebook source\n{text}")), 2)
+    assert [name for name in (f"column_{n}" for n in range(6)) if name not in printed] == []
+
+
+def test_the_number_of_columns_of_pandas_is_that_of_notebooks_while_they_run(desk: Desk) -> None:
+    get = "import pandas as pd\nassert pd.get_option('display.max_columns') == 20\n"
+    desk.file("child.py", f"# Databricks notebook source\n{get}")
+    text = f"{get}dbutils.notebook.run('./child', 0)\n# COMMAND ----------\n{get}"
+    desk.done(desk.file("n.py", f"# Databricks notebook source\n{text}"))
+    assert pd.get_option("display.max_columns") == 0
+
+
+def test_a_number_of_columns_that_the_user_sets_is_kept(desk: Desk) -> None:
+    before = pd.get_option("display.max_columns")
+    text = "import pandas as pd\npd.set_option('display.max_columns', 5)\n# COMMAND ----------\n"
+    text += "assert pd.get_option('display.max_columns') == 5\n"
+    try:
+        desk.done(desk.file("n.py", f"# Databricks notebook source\n{text}"))
+        assert pd.get_option("display.max_columns") == 5
+    finally:
+        pd.set_option("display.max_columns", before)
+
+
+@pytest.mark.parametrize(("notebook", "expected"), [(True, "20 0"), (False, "0 0")])
+def test_pandas_that_a_cell_imports_first_has_the_columns_of_a_notebook(
+    notebook: bool, expected: str
+) -> None:
+    text = """
+        import sys
+        from contextlib import nullcontext
+        from lakeward.databricks_shims import DatabricksShell, install, use_shell
+        install()
+        assert "pandas" not in sys.modules
+        with use_shell(DatabricksShell({})) if NOTEBOOK else nullcontext():
+            import pandas as pd
+            print(pd.get_option("display.max_columns"))
+        print(pd.get_option("display.max_columns"))
+        """
+    code = textwrap.dedent(text).replace("NOTEBOOK", str(notebook))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == expected.split()

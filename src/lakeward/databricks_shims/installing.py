@@ -11,7 +11,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
 
-from lakeward.databricks_shims import ipython, ipython_display, workspace_url
+from lakeward.databricks_shims import ipython, ipython_display, pandas_columns, workspace_url
 from lakeward.databricks_shims.modules import PACKAGES, SERVED
 from lakeward.newer_fstrings import read_newer, stop_reading_newer
 from lakeward.patching import (
@@ -113,6 +113,7 @@ _PATCHED: Mapping[str, tuple[_Fill, _Fill]] = {
         workspace_url.PATCHED_MODULES, (workspace_url.patch_connections, workspace_url.restore_connections)
     ),
     **dict.fromkeys((spec.owner for spec in ipython.PATCHES), (ipython.patch_shell, ipython.restore_shell)),
+    "pandas": (pandas_columns.widen, pandas_columns.narrow),
     "IPython.display": (ipython_display.patch_display, ipython_display.restore_display),
 }
 """Installed modules, each with what patches and what restores it."""

@@ -18,6 +18,7 @@ from typing import Any
 
 from lakeward.databricks_shims import ipython_display
 from lakeward.databricks_shims.names import free_names
+from lakeward.databricks_shims.pandas_columns import print_columns
 from lakeward.patching import PatchSpec
 from lakeward.user_code import is_user_file
 
@@ -69,7 +70,8 @@ def use_shell(shell: DatabricksShell) -> Iterator[None]:
     """Let `get_ipython()` return `shell` to the user's code within the block."""
     token = _shell.set(shell)
     try:
-        yield
+        with print_columns():
+            yield
     finally:
         _shell.reset(token)
 
