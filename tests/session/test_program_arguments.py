@@ -37,6 +37,7 @@ def mapped(tmp_path: Path) -> Iterator[Path]:
                 ("/Volumes", f"{base}/volumes"),
                 ("/Volumes/c/s/mounted", f"{base}/mounted"),
                 ("/dbfs", f"{base}/dbfs"),
+                ("/dbfs/Volumes", f"{base}/volumes"),
                 ("/Workspace", f"{base}/workspace"),
             )
         )
@@ -157,3 +158,32 @@ def test_only_words_that_begin_with_a_prefix_are_translated(command: str, expect
 )
 def test_other_arguments_are_passed_as_they_are(arguments: object) -> None:
     assert translate_arguments(MAP, arguments) == arguments
+
+
+NAMES_IN_SHELLS = {
+    "literal": ("", "/Volumes/C/S/V/A.txt"),
+    "literal in quotes": ("", "'/Volumes/C/S/V/A.txt'"),
+    "literal in double quotes": ("", '"/Volumes/C/s/V/A.txt"'),
+    "below /dbfs": ("", "/dbfs/Volumes/C/S/V/A.txt"),
+    "a volume that is mounted": ("", "/Volumes/C/S/Mounted/A.txt"),
+    "assigned": ("P=/Volumes/C/S/V", '"$P/A.txt"'),
+    "variables": ("C=C S=S V=V", "/Volumes/$C/$S/$V/A.txt"),
+    "variables in braces": ("C=C S=S", "/Volumes/${C}/${S}/V/A.txt"),
+    "variables in double quotes": ("C=C S=S", '"/Volumes/$C/$S/V/A.txt"'),
+    "a part of a name": ("N=C", "/Volumes/${N}/s/V/A.txt"),
+    "two names in one": ("B=C/S", "/Volumes/$B/V/A.txt"),
+    "a path in one": ("B=C/S/V/A.txt", "/Volumes/$B"),
+    "a variable after the names": ("F=A.txt", "/Volumes/C/S/V/$F"),
+    "lower case already": ("C=c", "/Volumes/$C/s/v/A.txt"),
+}
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("case", NAMES_IN_SHELLS)
+def test_names_of_volumes_in_shells_do_not_depend_on_case(mapped: Path, case: str, shell: str) -> None:
+    """The rest of a path does: it has an upper case letter."""
+    for folder in ("/Volumes/c/s/v", "/Volumes/c/s/mounted"):
+        Path(folder, "A.txt").write_text("found")
+    before, file = NAMES_IN_SHELLS[case]
+    assert _output([shell, "-c", f"{before}\ncat {file}"]) == "found"
+    assert _output([shell, "-c", f"{before}\necho x > {file}; cat <{file}"]) == "x\n"

@@ -12,7 +12,7 @@ import inspect
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -25,6 +25,11 @@ _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 # A prefix begins a word: not `$HOME/Volumes`, `s3://Volumes` or `dbfs:/Volumes`, which no program can open.
 _WORD_START = r"(?<![\w./}~*?\]%+@-])(?<!dbfs:)(?<!file:)"
 _PREFIX_END = r"(?=$|[\s/'\"`;|&<>(){},:])"
+_VOLUMES = re.compile(r"(?:/dbfs)?/Volumes")
+# Up to three names below /Volumes, which do not depend on case. They may have variables of the shell.
+_NAMES = re.compile(rf"(?:/(?:[\w-]|\$\w+|\$\{{\w+\}})+){{1,3}}{_PREFIX_END}")
+# For every shell: `${NAME,,}` is one of bash.
+_LOWER = "awk -F/ -v OFS=/ '{for (i = 2; i < 5 && i <= NF; i++) $i = tolower($i)} 1'"
 
 
 def start_of_subprocess(translator: PathTranslator, original: Any) -> Callable[..., None]:
@@ -69,24 +74,33 @@ def translate_arguments(translator: PathTranslator, arguments: Any, *, shell: bo
 
 
 def translate_command(translator: PathTranslator, command: str) -> str:
-    """Return the text of a shell with the prefixes of mapped paths replaced by quoted local folders."""
+    """Return the text of a shell with the prefixes of mapped paths replaced by quoted local folders.
+
+    The names of catalog, schema and volume become those of the folders, in lower case. Where they have
+    variables, the shell does it.
+    """
     folders = {prefix: folder for prefix, folder in translator.map.entries if prefix != folder}
     if not any(prefix in command for prefix in folders):
         return command
     # Kept folders are alternatives, too: the longest prefix decides, as in `PathMap.local`.
     names = "|".join(re.escape(prefix) for prefix, _ in translator.map.entries)
+    prefixes = re.compile(f"{_WORD_START}(?:{names}){_PREFIX_END}")
+    kept = {prefix for prefix, folder in translator.map.entries if prefix == folder}
+    command = _with_lower_names(command, prefixes, kept)
     quotes = list(_quotes(command))
-
-    def local(found: re.Match[str]) -> str:
+    parts, end = [], 0
+    for found in prefixes.finditer(command):
         folder = folders.get(found[0])
         if folder is None:
-            return found[0]
-        quote = next((mark for start, end, mark in quotes if start < found.start() < end), "")
-        if quote == "'":
-            return folder.replace("'", "'\\''")
-        return re.sub(r'(["$`\\])', r"\\\1", folder) if quote else _escaped(folder)
-
-    return re.sub(f"{_WORD_START}(?:{names}){_PREFIX_END}", local, command)
+            continue
+        quote = next((mark for start, stop, mark in quotes if start < found.start() < stop), "")
+        parts += [command[end : found.start()], _quoted(folder, quote)]
+        end = found.end()
+        names_below = _NAMES.match(command, end) if _VOLUMES.fullmatch(found[0]) else None
+        if names_below and "$" in names_below[0] and quote != "'":
+            parts.append(f'$(printf %s "{names_below[0]}" | {_LOWER})')
+            end = names_below.end()
+    return "".join([*parts, command[end:]])
 
 
 def start_of_program(translator: PathTranslator, original: Any) -> Callable[..., Any]:
@@ -136,6 +150,25 @@ def _command(translator: PathTranslator, command: Any) -> Any:
     if isinstance(command, bytes):
         return os.fsencode(translate_command(translator, os.fsdecode(command)))
     return translator.local(command)
+
+
+def _with_lower_names(command: str, prefixes: re.Pattern[str], kept: Container[str]) -> str:
+    """Write names without variables below `/Volumes` in lower case, except those of real folders (`kept`)."""
+    parts, end = [], 0
+    for found in prefixes.finditer(command):
+        root = _VOLUMES.match(found[0])
+        names = _NAMES.match(command, found.start() + root.end()) if root and found[0] not in kept else None
+        if names and "$" not in names[0]:
+            parts += [command[end : names.start()], names[0].lower()]
+            end = names.end()
+    return "".join([*parts, command[end:]])
+
+
+def _quoted(folder: str, quote: str) -> str:
+    """Return the text for a folder inside of these quotes, or outside of any."""
+    if quote == "'":
+        return folder.replace("'", "'\\''")
+    return re.sub(r'(["$`\\])', r"\\\1", folder) if quote else _escaped(folder)
 
 
 def _quotes(command: str) -> Iterator[tuple[int, int, str]]:
