@@ -186,7 +186,7 @@ def test_a_file_that_is_changed_between_its_parts_fails_the_batch(
     with pytest.raises(CloudFilesError, match="CF_FILE_CHANGED"):
         rows_of(plan, groups[1:])
     path.unlink()
-    with pytest.raises(CloudFilesError, match="CF_FILE_NOT_FOUND"):
+    with pytest.raises(CloudFilesError, match=r"FAILED_READ_FILE\.FILE_NOT_EXIST"):
         rows_of(plan, groups[1:])
 
 

@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_unpacked_is_named_among_the_bad_files(tmp_path: P
     assert rows_of([path], schema_of(a="integer"), badRecordsPath=bad) == []
     (part,) = bad.glob("*/bad_files/part-*")
     assert json.loads(part.read_text())["path"] == f"file:{path}"
-    with pytest.raises(CloudFilesError, match="CF_CORRUPT_FILE"):
+    with pytest.raises(CloudFilesError, match=r"FAILED_READ_FILE\.NO_HINT"):
         rows_of([path], schema_of(a="integer"))
 
 

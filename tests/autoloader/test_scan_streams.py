@@ -135,7 +135,11 @@ def damaged(path: Path) -> None:
 @pytest.mark.rule("6.3")
 @pytest.mark.parametrize(
     ("change", "condition"),
-    [(deleted, "CF_FILE_NOT_FOUND"), (changed, "CF_FILE_CHANGED"), (damaged, "CF_CORRUPT_FILE")],
+    [
+        (deleted, "FAILED_READ_FILE.FILE_NOT_EXIST"),
+        (changed, "CF_FILE_CHANGED"),
+        (damaged, "FAILED_READ_FILE.NO_HINT"),
+    ],
 )
 def test_files_that_change_after_the_batch_is_planned_fail_it(
     landing, scanning, change, condition: str

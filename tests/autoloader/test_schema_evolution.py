@@ -209,7 +209,7 @@ def test_batch_use_missing_paths_and_broken_files_have_their_own_errors(landing)
         landing.ingest(landing.stream("a int", path="/nowhere/at/all"))
     landing.put("ok.json", {"a": 1})
     (landing.folder / "cut.json.gz").write_bytes(b"\x1f\x8b\x08\x00\x00")
-    with pytest.raises(StreamingQueryException, match=r"CF_CORRUPT_FILE.*cut\.json\.gz"):
+    with pytest.raises(StreamingQueryException, match=r"FAILED_READ_FILE\.NO_HINT.*cut\.json\.gz"):
         landing.ingest(landing.stream("a int"))
     assert landing.rows() == []
     landing.ingest(landing.stream("a int", ignoreCorruptFiles=True))

@@ -142,6 +142,8 @@ def test_a_column_in_files_and_paths_is_rejected_without_partition_columns(tmp_p
     put(tmp_path / "in" / "p=1" / "a.json", '{"a": 1, "p": 2}\n')
     with pytest.raises(CloudFilesError, match=r"CF_DUPLICATE_COLUMN_IN_DATA.*: p\."):
         names(tmp_path / "in", location=tmp_path / "s")
+    with pytest.raises(CloudFilesError, match="CF_MISSING_PARTITION_COLUMN_ERROR"):
+        resolved(tmp_path / "in", user_schema=schema_of(a="integer"), cf_partitionColumns="A,q")
     taken = resolved(tmp_path / "in", location=tmp_path / "s", cf_partitionColumns="p")
     assert (taken.data.names, taken.partitions.names) == (["a"], ["p"])
     left = resolved(tmp_path / "in", location=tmp_path / "t", cf_partitionColumns="")

@@ -68,7 +68,7 @@ def test_a_flipped_bit_never_gives_wrong_files(tmp_path: Path) -> None:
         try:
             found = [entry for frame in frames(bytes(damaged)) for entry in frame.entries()]
         except CloudFilesError as error:
-            assert error.condition == "CF_STATE_CORRUPTED"
+            assert error.condition == "CF_LOG_FILE_MALFORMED"
             continue
         assert found == expected[: len(found)]
         assert len(found) < len(expected)
@@ -83,14 +83,14 @@ def test_offsets_that_the_log_lost_are_an_error_and_nothing_is_cut(tmp_path: Pat
         lambda: registry.drop_after(4),
         lambda: registry.drop_after(9),
     ):
-        with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
+        with pytest.raises(CloudFilesError, match="END_SEQ_NUM_GREATER_THAN_LATEST_SEQ_NUM"):
             call()
     assert log.path.read_bytes() == before
 
 
 def test_a_foreign_file_is_not_taken_for_a_log(tmp_path: Path) -> None:
     (tmp_path / "files.log").write_bytes(b"something else")
-    with pytest.raises(CloudFilesError, match="CF_STATE_INCORRECT_VERSION"):
+    with pytest.raises(CloudFilesError, match="CF_LOG_FILE_MALFORMED"):
         FileRegistry(StateLog(tmp_path))
 
 

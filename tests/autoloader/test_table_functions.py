@@ -9,7 +9,7 @@ import pytest
 
 from lakeward.autoloader.table_functions import read_state
 from lakeward.errors import CloudFilesError
-from lakeward.session import condition_of
+from lakeward.session import condition_of, temporary_conf
 from tests.autoloader.conftest import Landing
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def test_options_are_arguments_by_name(files: Landing) -> None:
     assert sorted(rows.collect()) == [(1, "a"), (2, "b")]
 
 
+# `cloud_files` is a source of pipelines.
+_PIPELINE = {"pipelines.id": "tests"}
 _CALLS = ("read_files", "STREAM read_files")
 _EMPTY = ("''", "NULL", "path => ''", "path => NULL", "'', format => 'csv'")
 
@@ -78,9 +80,16 @@ _EMPTY = ("''", "NULL", "path => ''", "path => NULL", "'', format => 'csv'")
             "XML_ROW_TAG_MISSING",
         ),
         ("read_files()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
-        *((f"{call}({path})", "CF_MISSING_PATH") for call in _CALLS for path in _EMPTY),
+        *((f"{call}({path})", "CF_SOURCE_DIRECTORY_PATH_REQUIRED") for call in _CALLS for path in _EMPTY),
         *((f"{name}.``", "INVALID_EMPTY_LOCATION") for name in ("csv", "json", "orc", "parquet")),
-        ("cloud_files('{0}')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("cloud_files('{0}')", "CF_INCORRECT_SQL_PARAMS"),
+        ("cloud_files('{0}', 'json', 'header')", "CF_INCORRECT_SQL_PARAMS"),
+        ("cloud_files('{0}', 'json', map(), 1)", "CF_INCORRECT_SQL_PARAMS"),
+        ("STREAM cloud_files('{0}', 'json')", "CF_UNSUPPORTED_CLOUD_FILES_SQL_FUNCTION"),
+        ("cloud_files('{0}', 'json', map('header', 'true'))", "CF_UNSUPPORTED_CLOUD_FILES_SQL_FUNCTION"),
+        ("cloud_files_state()", "CF_STATE_INCORRECT_SQL_PARAMS"),
+        ("cloud_files_state('{0}', 1, 2)", "CF_STATE_INCORRECT_SQL_PARAMS"),
+        ("cloud_files_state('{0}/nothing')", "CF_STATE_INVALID_CHECKPOINT_PATH"),
     ],
 )
 def test_conditions_of_failed_reads(
@@ -107,7 +116,8 @@ def test_a_delta_table_is_not_read_as_files(
     spark = files.spark
     folder = files.folder / "table"
     spark.range(3).write.format("delta").save(str(folder))
-    error = failing(lambda: spark.sql(f"SELECT * FROM {call.format(folder)}"))
+    with temporary_conf(spark, _PIPELINE):
+        error = failing(lambda: spark.sql(f"SELECT * FROM {call.format(folder)}"))
     assert condition_of(error) == "CF_USE_DELTA_FORMAT"
     reader = spark.readStream.format("cloudFiles").option("cloudFiles.format", "parquet")
     assert (
@@ -127,7 +137,7 @@ def test_a_format_that_no_file_implies_names_the_missing_files(
 
 
 def test_the_state_of_a_table_is_refused_with_the_way_to_its_checkpoints(spark: Any) -> None:
-    with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST") as error:
+    with pytest.raises(CloudFilesError, match="CF_STATE_INVALID_CHECKPOINT_PATH") as error:
         read_state(spark, [{"table": "main.default.t"}], {})
     assert "checkpoints/<table>/<flow>/<number>" in str(error.value)
 
@@ -139,7 +149,8 @@ def _streams(files: Landing) -> list[DataFrame]:
         f"STREAM(read_files('{folder}', schema => 'id BIGINT', schemaEvolutionMode => 'none'))",
         f"cloud_files('{folder}', 'json', map('cloudFiles.schemaLocation', '{schemas}'))",
     ]
-    return [files.spark.sql(f"SELECT id, _metadata.file_name FROM {text}") for text in texts]
+    with temporary_conf(files.spark, _PIPELINE):
+        return [files.spark.sql(f"SELECT id, _metadata.file_name FROM {text}") for text in texts]
 
 
 @pytest.mark.slow

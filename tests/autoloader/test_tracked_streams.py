@@ -165,7 +165,7 @@ def test_a_checkpoint_of_a_newer_version_fails_the_stream(landing, failing) -> N
     log = landing.checkpoint / "sources" / "0" / "files.log"
     log.write_bytes(log.read_bytes().replace(b"state 2", b"state 9", 1))
     error = failing(lambda: landing.ingest(landing.stream("a int")))
-    assert "CF_STATE_INCORRECT_VERSION" in str(error)
+    assert "CF_UNSUPPORTED_LOG_VERSION" in str(error)
     assert "version 9" in str(error)
 
 

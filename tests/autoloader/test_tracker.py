@@ -144,13 +144,20 @@ def test_the_draft_of_an_expiry_that_was_killed_does_no_harm(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "text", [b"lakeward auto loader state 1\n", b"lakeward auto loader state 3\nZ\n", b"RocksDB"]
+    ("text", "condition"),
+    [
+        (b"lakeward auto loader state 1\n", "CF_UNSUPPORTED_LOG_VERSION"),
+        (b"lakeward auto loader state 3\nZ\n", "CF_UNSUPPORTED_LOG_VERSION"),
+        (b"RocksDB", "CF_LOG_FILE_MALFORMED"),
+    ],
 )
-def test_state_of_another_version_is_an_error_that_names_it(tmp_path: Path, text: bytes) -> None:
+def test_state_of_another_version_is_an_error_that_names_it(
+    tmp_path: Path, text: bytes, condition: str
+) -> None:
     source = Source(tmp_path)
     source.state.mkdir()
     (source.state / "files.log").write_bytes(text)
-    with pytest.raises(CloudFilesError, match="CF_STATE_INCORRECT_VERSION") as error:
+    with pytest.raises(CloudFilesError, match=condition) as error:
         source.run("a")
     assert "start a new checkpoint" in str(error.value)
     assert (source.state / "files.log").read_bytes() == text
@@ -161,7 +168,7 @@ def test_an_offset_of_a_newer_version_is_an_error(tmp_path: Path) -> None:
     source.run("a")
     assert source.at is not None
     source.at = {**source.at, "sourceVersion": 2}
-    with pytest.raises(CloudFilesError, match="CF_STATE_INCORRECT_VERSION"):
+    with pytest.raises(CloudFilesError, match="CF_UNSUPPORTED_LOG_VERSION"):
         source.run("b")
 
 
@@ -186,9 +193,9 @@ def test_damage_in_the_middle_is_an_error_and_nothing_is_cut(tmp_path: Path) -> 
     one_is_missing = whole + encode_frame(5, [])
     for data in (bytes(damaged), one_is_missing):
         log.write_bytes(data)
-        with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
+        with pytest.raises(CloudFilesError, match="CF_LOG_FILE_MALFORMED"):
             FileRegistry(StateLog(source.state))
-        with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
+        with pytest.raises(CloudFilesError, match="CF_LOG_FILE_MALFORMED"):
             source.run("e")
         assert log.read_bytes() == data
 
@@ -207,7 +214,7 @@ def test_a_row_a_file_of_a_checkpoint_and_files_left_out_are_not_ingested(tmp_pa
             Path(row.path).name: (row.ingestion_state, row.commit_time is None) for row in file_states(place)
         }
         assert found == {"old": (None, True), "a": ("INGESTED", False), "b": ("PROCESSING", True)}
-    with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST"):
+    with pytest.raises(CloudFilesError, match="CF_STATE_INVALID_CHECKPOINT_PATH"):
         list(file_states(tmp_path / "nothing"))
 
 
@@ -260,5 +267,5 @@ def test_a_file_that_is_gone_before_it_is_read_is_an_error_or_skipped(tmp_path: 
     if ignored:
         assert [contents.of(status) for status in files] == [None, b"{}"]
     else:
-        with pytest.raises(CloudFilesError, match="CF_FILE_NOT_FOUND"):
+        with pytest.raises(CloudFilesError, match=r"FAILED_READ_FILE\.FILE_NOT_EXIST"):
             contents.of(files[0])

@@ -85,12 +85,12 @@ def test_the_site_is_built_without_a_warning() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     site = ROOT / "build" / "site"
-    assert "CF_FILE_NOT_FOUND" in (site / "troubleshooting" / "index.html").read_text()
+    assert "CF_FILE_CHANGED" in (site / "troubleshooting" / "index.html").read_text()
     assert "small-files" in (site / "searchindex.js").read_text()
     # Nothing is loaded from other hosts but the graphs' program.
     page = (site / "quick-start" / "index.html").read_text()
     assert re.findall(r'(?:src|href)="https?://[^"]*\.(?:js|css)', page) == []
-    _search_finds(site, "CF_FILE_NOT_FOUND", page="troubleshooting")
+    _search_finds(site, "CF_FILE_CHANGED", page="troubleshooting")
 
 
 def _search_finds(site: Path, word: str, *, page: str) -> None:

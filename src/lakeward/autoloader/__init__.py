@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakeward.autoloader.conversion.type_merging import merge_new_fields
-    from lakeward.autoloader.error_translation import batch_condition, find_cloud_files_error
+    from lakeward.autoloader.error_translation import find_cloud_files_error
     from lakeward.autoloader.streams.checkpoint_state import cloud_files_state
 
 __getattr__ = lazy_exports(__name__, __file__)

@@ -111,7 +111,7 @@ class CloudFilesDataSource(DataSource):
         return "cloudFiles"
 
     def schema(self) -> StructType:
-        """Raise CF_UNSUPPORTED_USAGE: `load` always passes a schema, so Spark never calls this."""
+        """Raise CF_INCORRECT_STREAM_USAGE: `load` always passes a schema, so Spark never calls this."""
         from lakeward.autoloader.error_translation import unsupported_usage_error
 
         raise unsupported_usage_error()

@@ -59,16 +59,13 @@ class UnknownFieldQueryException(_Conditioned, UnknownFieldException, StreamingQ
     """A running stream found new fields."""
 
 
-_BATCH_CONDITIONS = {
-    "CF_CORRUPT_FILE": "FAILED_READ_FILE.NO_HINT",
-    "CF_FILE_NOT_FOUND": "FAILED_READ_FILE.FILE_NOT_EXIST",
-}
-_STREAM_CONDITIONS = {spark: own for own, spark in _BATCH_CONDITIONS.items()}
 _SQL_STATES = {
     "FAILED_READ_FILE": "KD001",
     "UNKNOWN_FIELD_EXCEPTION": "KD003",
     "CF_ADD_NEW_NOT_SUPPORTED": "0A000",
     "CF_INCORRECT_BATCH_USAGE": "42887",
+    "CF_INCORRECT_STREAM_USAGE": "42887",
+    "CF_UNSUPPORTED_CLEAN_SOURCE_MOVE": "0A000",
 }
 
 
@@ -85,8 +82,7 @@ def find_cloud_files_error(error: BaseException) -> CloudFilesError | None:
     if match is None:
         return None
     kind = UnknownFieldException if match[1] == "UnknownFieldException" else CloudFilesError
-    # A query in `foreachBatch` has failed with the condition of a batch: that of the stream is Auto Loader's.
-    return kind(_STREAM_CONDITIONS.get(match[2], match[2]), match[3].strip())
+    return kind(match[2], match[3].strip())
 
 
 def translate_query_exception(error: Any) -> Any:
@@ -108,12 +104,7 @@ def translate_read_exception(error: Any) -> Any:
     wrapped = find_cloud_files_error(error) if is_candidate else None
     if wrapped is None:
         return error
-    return CloudFilesReadException(batch_condition(wrapped.condition), wrapped.message)
-
-
-def batch_condition(condition: str) -> str:
-    """Return what Spark calls a condition of Auto Loader's readers in a batch."""
-    return _BATCH_CONDITIONS.get(condition, condition)
+    return CloudFilesReadException(wrapped.condition, wrapped.message)
 
 
 def batch_usage_error() -> CloudFilesError:
@@ -128,7 +119,7 @@ def batch_usage_error() -> CloudFilesError:
 def unsupported_usage_error() -> CloudFilesError:
     """Return the error for access that bypasses `spark.readStream.format("cloudFiles").load(…)`."""
     return CloudFilesError(
-        "CF_UNSUPPORTED_USAGE",
+        "CF_INCORRECT_STREAM_USAGE",
         "The cloudFiles source was used without spark.readStream.",
         next_step='Use spark.readStream.format("cloudFiles")….load(path).',
     )

@@ -141,7 +141,7 @@ def _require_path(path: str | None, options: Options, *, has_schema: bool) -> st
             next_step="Set the directory in load(path); files are discovered by listing it.",
         )
     raise CloudFilesError(
-        "CF_MISSING_PATH",
+        "CF_SOURCE_DIRECTORY_PATH_REQUIRED",
         "cloudFiles was loaded without a path"
         + (", from a queue" if any(map(options.is_set, queues)) else "")
         + ".",

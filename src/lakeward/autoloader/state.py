@@ -137,8 +137,8 @@ def _encode(kind: str, first: int, lines: list[str], assigned_at: int, committed
 def read_frames(stream: BinaryIO, size: int) -> Iterator[Frame]:
     """Yield the valid frames of a log of `size` bytes, up to a torn tail.
 
-    A crash can only tear the last frame. Raises CF_STATE_CORRUPTED for an invalid frame before the end and
-    for a frame that does not continue its predecessor, CF_STATE_INCORRECT_VERSION for another format or
+    A crash can only tear the last frame. Raises CF_LOG_FILE_MALFORMED for an invalid frame before the end and
+    for a frame that does not continue its predecessor, CF_UNSUPPORTED_LOG_VERSION for another format or
     version.
     """
     magic = stream.read(len(MAGIC))
@@ -161,7 +161,7 @@ def read_frames(stream: BinaryIO, size: int) -> Iterator[Frame]:
 
 
 def read_frame(stream: BinaryIO, start: int, end: int) -> Frame:
-    """Return the frame in a byte range; raise CF_STATE_CORRUPTED if it is invalid."""
+    """Return the frame in a byte range; raise CF_LOG_FILE_MALFORMED if it is invalid."""
     stream.seek(start)
     frame, _ = _frame(stream.readline(_MAX_HEADER), stream, start, end)
     if frame is None or frame.end != end:
@@ -207,7 +207,7 @@ def _unescape(field: str) -> str:
 
 def _corrupted_state(at: int) -> CloudFilesError:
     return CloudFilesError(
-        "CF_STATE_CORRUPTED",
+        "CF_LOG_FILE_MALFORMED",
         f"The log of processed files is corrupted at byte {at}.",
         next_step="Restore the checkpoint from a copy, or start a new checkpoint.",
     )
@@ -218,7 +218,7 @@ def _incorrect_version(magic: bytes) -> CloudFilesError:
     text = magic.decode("utf-8", "replace").strip()
     there = f"version {text.removeprefix(known).strip()}" if text.startswith(known) else "an unknown format"
     return CloudFilesError(
-        "CF_STATE_INCORRECT_VERSION",
+        "CF_UNSUPPORTED_LOG_VERSION" if text.startswith(known) else "CF_LOG_FILE_MALFORMED",
         f"The state log of the checkpoint has {there}; this release reads version {mine}.",
         next_step="Use the lakeward that wrote the checkpoint, or start a new checkpoint.",
     )

@@ -98,7 +98,18 @@ def cloud_files(spark: SparkSession, positional: list[Any], named: Mapping[str, 
         or named
         or (len(positional) == 3 and not options and positional[2] != {})
     ):
-        raise wrong_argument_count("`cloud_files`", "2, 3", len(positional) + len(named))
+        raise CloudFilesError(
+            "CF_INCORRECT_SQL_PARAMS",
+            f"cloud_files was called with {len(positional) + len(named)} arguments, or with options that are "
+            "no map.",
+            next_step="Pass path, format and options: cloud_files('/path', 'json', map('header', 'true')).",
+        )
+    if spark.conf.get("pipelines.id", None) is None:
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_CLOUD_FILES_SQL_FUNCTION",
+            "cloud_files is a source of pipelines; it was called outside of one.",
+            next_step="Use STREAM read_files(…), or define a streaming table in a pipeline.",
+        )
     path, name = (_constant("cloud_files", "argument", value) for value in positional[:2])
     options = {key: str(value) for key, value in options.items()}
     schema = _pop_schema(options)
@@ -110,11 +121,15 @@ def read_state(spark: SparkSession, positional: list[Any], named: Mapping[str, A
     from lakeward.autoloader.streams.checkpoint_state import cloud_files_state
 
     if len(positional) != 1 or named:
-        raise wrong_argument_count("`cloud_files_state`", "1", len(positional) + len(named))
+        raise CloudFilesError(
+            "CF_STATE_INCORRECT_SQL_PARAMS",
+            f"cloud_files_state was called with {len(positional) + len(named)} arguments; it takes one.",
+            next_step="Pass the checkpoint: cloud_files_state('<checkpointLocation>').",
+        )
     checkpoint = positional[0]
     if isinstance(checkpoint, dict) and "table" in checkpoint:
         raise CloudFilesError(
-            "CF_STATE_PATH_DOES_NOT_EXIST",
+            "CF_STATE_INVALID_CHECKPOINT_PATH",
             f"cloud_files_state was called with the table {checkpoint['table']}; it requires a checkpoint.",
             next_step="Pass the checkpoint: cloud_files_state('<checkpointLocation>'); pipeline flows "
             "have it in the pipeline's storage, checkpoints/<table>/<flow>/<number>.",
@@ -140,7 +155,7 @@ def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, di
         raise wrong_argument_count("`read_files`", "1", len(paths))
     if not paths[0]:
         raise CloudFilesError(
-            "CF_MISSING_PATH",
+            "CF_SOURCE_DIRECTORY_PATH_REQUIRED",
             "The path of read_files is empty.",
             next_step="Name a directory or a file.",
         )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader import FileStatus, SkippedFiles, batch_condition, find_cloud_files_error
+from lakeward.autoloader import FileStatus, SkippedFiles, find_cloud_files_error
 from lakeward.copy_into.column_mapping import map_columns, require_columns
 from lakeward.copy_into.delta_target import DeltaTarget, find_target, table_schema
 from lakeward.copy_into.load_transaction import CommitConflict, LoadTransaction, WrittenFiles
@@ -49,12 +49,11 @@ def translate_errors(shown: str) -> Iterator[None]:
 
 
 def _to_sql_error(condition: str, message: str, next_step: str | None, shown: str) -> SqlError:
-    name = batch_condition(condition)
     file = _FILE_IN_MESSAGE.search(message)
-    is_unreadable = name.startswith("FAILED_READ_FILE")
+    is_unreadable = condition.startswith("FAILED_READ_FILE")
     state = "KD001" if is_unreadable else "42000"
     parameters = {"path": file[1] if file else shown} if is_unreadable else None
-    return SqlError(name, message, sql_state=state, parameters=parameters, next_step=next_step)
+    return SqlError(condition, message, sql_state=state, parameters=parameters, next_step=next_step)
 
 
 PREVIEW = 50

@@ -142,8 +142,9 @@ class Options:
             if row.key == f"{PREFIX}format" and text.lower() == "delta":
                 raise use_delta_format("The format of the files is delta") from None
             shown = "a value" if row.secret else repr(text)
+            is_cleaning = row.key == f"{PREFIX}cleanSource"
             raise CloudFilesError(
-                "CF_INVALID_OPTION_VALUE",
+                "CF_INVALID_CLEAN_SOURCE_MODE" if is_cleaning else "CF_INVALID_OPTION_VALUE",
                 f"Option {row.key} is set to {shown}; expected {error}.",
                 next_step="Correct the value or remove the option.",
             ) from None
@@ -302,18 +303,28 @@ def validate_options(options: Options, *, has_user_schema: bool) -> None:
         row = find_option(key)
         if row is not None:
             options.value(key)
-    if options.max_files < 1:
-        raise CloudFilesError(
-            "CF_INVALID_OPTION_VALUE",
-            f"Option cloudFiles.maxFilesPerTrigger is {options.max_files}; the minimum is 1.",
-            next_step="Set a positive number or remove the option.",
-        )
+    for key in ("cloudFiles.maxFilesPerTrigger", "cloudFiles.maxBytesPerTrigger"):
+        limit = options.value(key)
+        if limit is not None and limit < 1:
+            raise CloudFilesError(
+                "CF_MAX_MUST_BE_POSITIVE",
+                f"Option {key} is {limit}; the minimum is 1.",
+                next_step="Set a positive number or remove the option.",
+            )
     age: timedelta | None = options.value("cloudFiles.maxFileAge")
     if age is not None and age < _SHORTEST_AGE:
         raise CloudFilesError(
             "CF_INVALID_OPTION_VALUE",
             f"Option cloudFiles.maxFileAge is {age.days} days; the minimum is {_SHORTEST_AGE.days} days.",
             next_step="Set 90 days or more, or remove the option.",
+        )
+    retention: timedelta = options.value("cloudFiles.cleanSource.retentionDuration")
+    if options.cleans_source and age is not None and retention > age:
+        raise CloudFilesError(
+            "CF_RETENTION_GREATER_THAN_MAX_FILE_AGE",
+            f"cloudFiles.cleanSource.retentionDuration ({retention.days} days) is greater than "
+            f"cloudFiles.maxFileAge ({age.days} days).",
+            next_step="Keep the state of files longer than the files.",
         )
 
 

@@ -262,7 +262,7 @@ def _read_part(storage: Storage, status: FileStatus) -> bytes:
 def missing_file_error(shown: str) -> CloudFilesError:
     """Return the error for a file that was deleted after its discovery; `shown` is its name in messages."""
     return CloudFilesError(
-        "CF_FILE_NOT_FOUND",
+        "FAILED_READ_FILE.FILE_NOT_EXIST",
         f"The file {shown} was discovered, but does not exist any more.",
         next_step="Restore it, or set ignoreMissingFiles=true to skip it.",
     )
@@ -271,7 +271,7 @@ def missing_file_error(shown: str) -> CloudFilesError:
 def corrupt_file_error(shown: str, reason: str) -> CloudFilesError:
     """Return the error for a file that cannot be read."""
     return CloudFilesError(
-        "CF_CORRUPT_FILE",
+        "FAILED_READ_FILE.NO_HINT",
         f"The file {shown} cannot be read: {' '.join(reason.split())}; no row of its batch was written.",
         next_step="Repair or remove it, or set ignoreCorruptFiles=true to skip it.",
     )

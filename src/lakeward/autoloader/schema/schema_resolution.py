@@ -141,6 +141,14 @@ def infer_partition_schema(
         layouts = {tuple(values_of_path) for values_of_path in values}
         names = list(layouts.pop()) if len(layouts) == 1 else []
     if user_schema is not None:
+        known = {name.lower() for name in user_schema.names}
+        if missing := [name for name in configured or () if name.lower() not in known]:
+            raise CloudFilesError(
+                "CF_MISSING_PARTITION_COLUMN_ERROR",
+                f"Partition column {missing[0]} of cloudFiles.partitionColumns is not in the schema: "
+                f"{', '.join(user_schema.names)}.",
+                next_step="Add it to the schema, or remove it from cloudFiles.partitionColumns.",
+            )
         return StructType([field for field in user_schema.fields if field.name in names])
     return StructType([StructField(name, _partition_type([v.get(name) for v in values])) for name in names])
 

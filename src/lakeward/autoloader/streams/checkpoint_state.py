@@ -53,12 +53,12 @@ def cloud_files_state(spark: SparkSession, checkpoint: str) -> DataFrame:
 def file_states(checkpoint: Path) -> Iterator[FileState]:
     """Yield a row per file of each Auto Loader source in `<checkpoint>` or `<checkpoint>/sources/<n>`.
 
-    Raises CF_STATE_PATH_DOES_NOT_EXIST if there are no such sources.
+    Raises CF_STATE_INVALID_CHECKPOINT_PATH if there are no such sources.
     """
     folders = _source_directories(checkpoint)
     if not folders:
         raise CloudFilesError(
-            "CF_STATE_PATH_DOES_NOT_EXIST",
+            "CF_STATE_INVALID_CHECKPOINT_PATH",
             f"{checkpoint} has no state of a cloudFiles stream.",
             next_step="Pass the checkpointLocation of a stream that has run at least once.",
         )

@@ -118,7 +118,7 @@ class FileRegistry:
     def drop_after(self, number: int) -> list[FileEntry]:
         """Remove and return files of a batch that is not in the stream's offset log.
 
-        A crash between the two writes leaves such files. Raises CF_STATE_CORRUPTED if the log ends before
+        A crash between the two writes leaves such files. Raises CF_INTERNAL_ERROR if the log ends before
         `number` or no batch ended there: checkpoint and state do not belong together.
         """
         if self.last == number:
@@ -134,7 +134,7 @@ class FileRegistry:
         return dropped
 
     def between(self, after: int, last: int) -> list[FileEntry]:
-        """Return files numbered `after`+1 … `last`; raise CF_STATE_CORRUPTED if some are missing."""
+        """Return files numbered `after`+1 … `last`; raise CF_INTERNAL_ERROR if some are missing."""
         if last > self.last or (after < last and (not self._spans or after < self._spans[0].first - 1)):
             raise self._lost(last)
         entries: list[FileEntry] = []
@@ -166,7 +166,7 @@ class FileRegistry:
 
     def _lost(self, number: int) -> CloudFilesError:
         return CloudFilesError(
-            "CF_STATE_CORRUPTED",
+            "CF_INTERNAL_ERROR.END_SEQ_NUM_GREATER_THAN_LATEST_SEQ_NUM",
             f"The checkpoint refers to file {number}; the state log {self._log.path} ends at {self.last}.",
             next_step="Restore the checkpoint from a copy, or start a new checkpoint.",
         )

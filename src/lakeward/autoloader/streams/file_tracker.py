@@ -212,7 +212,7 @@ def _entries(files: list[FileStatus]) -> list[FileEntry]:
 
 def _incorrect_version(version: int) -> CloudFilesError:
     return CloudFilesError(
-        "CF_STATE_INCORRECT_VERSION",
+        "CF_UNSUPPORTED_LOG_VERSION",
         f"The checkpoint was written by source version {version}; this release supports up to {_VERSION}.",
         next_step="Use the lakeward that wrote the checkpoint, or start a new checkpoint.",
     )
