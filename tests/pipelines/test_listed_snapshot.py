@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.pipelines.incremental.view_plan import delta_index, read_view_plan
 from lakeward.pipelines.storage.file_replacement import FileReplacement
-from lakeward.spark_internals import jvm_view
+from lakeward.spark_internals import java_session, jvm_view, scala_context
 from tests.pipelines.conftest import Lab
 
 KINDS = {
@@ -94,6 +95,55 @@ def results(spark: SparkSession, table: str, condition: str) -> tuple[int, int, 
     found = FileReplacement(spark, tuple(table.split(".")), condition)
     rows = spark.table(table).alias("t").where(condition)
     return found.count(), len(found.rows.inputFiles()), sorted(map(str, rows.collect()))
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_first_commit_lists_its_files_without_a_query(
+    spark: SparkSession, tmp_path: Path, listed: bool
+) -> None:
+    """Delta ran one for the files of the table before its first commit, which has none."""
+    setting = "spark.databricks.delta.allFilesInCrc.enabled"
+    shared = java_session(spark).sharedState()
+    places = [str(tmp_path / name) for name in ("created", "selected", "saved", "second")]
+    # Number of queries: that of the statement, that of its rows, and the job that writes them.
+    for place, queries, write in (
+        (places[0], 1, lambda: spark.sql(f"CREATE TABLE delta.`{places[0]}` (id INT)")),
+        (places[1], 3, lambda: spark.sql(f"CREATE TABLE delta.`{places[1]}` AS SELECT 1 AS id")),
+        (places[2], 2, lambda: spark.range(3).write.format("delta").save(places[2])),
+        (places[3], 3, lambda: spark.range(3).writeTo(f"delta.`{places[3]}`").create()),
+    ):
+        spark.conf.set(setting, str(listed).lower())
+        try:
+            before = shared.statusStore().executionsCount()
+            write()
+        finally:
+            spark.conf.unset(setting)
+        scala_context(spark.sparkContext).listenerBus().waitUntilEmpty()
+        assert shared.statusStore().executionsCount() - before == queries
+        log = Path(place) / "_delta_log"
+        added = [
+            action["add"]["path"]
+            for action in map(json.loads, (log / f"{0:020d}.json").read_text().splitlines())
+            if "add" in action
+        ]
+        checksum = json.loads((log / f"{0:020d}.crc").read_text())
+        assert checksum["numFiles"] == len(added)
+        # The list of an empty table is kept in any case.
+        found = [each["path"] for each in checksum.get("allFiles", ())]
+        assert sorted(found) == (sorted(added) if listed else [])
+
+
+def test_the_first_commit_refuses_defaults_of_the_session(spark: SparkSession) -> None:
+    """They are read when the commit needs them, with the error of Delta."""
+    setting = "spark.databricks.delta.properties.defaults.columnMapping.mode"
+    spark.conf.set(setting, "99")
+    try:
+        with pytest.raises(PySparkException, match="mode `99`"):
+            spark.sql("CREATE TABLE main.default.refused (id INT)")
+    finally:
+        spark.conf.unset(setting)
+    spark.sql("CREATE TABLE main.default.refused (id INT)")
+    spark.sql("DROP TABLE main.default.refused")
 
 
 @pytest.mark.slow

@@ -59,6 +59,15 @@ def test_the_users_settings_win(user: dict[str, str]) -> None:
     assert merge_conf(base, user) == {**base, **user}
 
 
+@pytest.mark.parametrize("reader", ["spark.ui.enabled", "spark.eventLog.enabled"])
+def test_plans_are_written_in_full_for_those_who_read_them(reader: str) -> None:
+    key = "spark.sql.ui.explainMode"
+    base = {key: "simple"}
+    assert merge_conf(base, {reader: "false"})[key] == "simple"
+    assert merge_conf(base, {reader: "true"}) == {reader: "true"}
+    assert merge_conf(base, {reader: "true", key: "cost"})[key] == "cost"
+
+
 def test_extensions_and_jars_of_the_user_are_added_to_ours() -> None:
     base = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension",

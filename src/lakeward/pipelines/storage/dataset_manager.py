@@ -35,10 +35,6 @@ _TARGET_PROPERTIES = {_DELETION_VECTORS: "true"}
 # Hash of what a materialized view was created with.
 _DECLARATION_PROPERTY = "lakeward.declaration"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
-# Delta keeps the list of files in the checksum of a commit, and runs a query for the list before a table's
-# first commit, which takes longer than the rest of the commit. It keeps the empty list of an empty table in
-# any case.
-_FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 
 def table_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, str]:
@@ -56,11 +52,10 @@ def create_empty_table(
 ) -> None:
     """Create or replace the table without rows, in one commit."""
     columns = _column_ddl(spark, dataset, schema)
-    with temporary_conf(spark, {_FILES_IN_CHECKSUM: "false"}):
-        spark.sql(
-            f"CREATE OR REPLACE TABLE {quote_name(dataset.key)} ({columns}) USING delta"
-            + _table_clauses(dataset, kind, owner)
-        )
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {quote_name(dataset.key)} ({columns}) USING delta"
+        + _table_clauses(dataset, kind, owner)
+    )
 
 
 def _column_ddl(spark: SparkSession, dataset: Dataset, schema: StructType) -> str:

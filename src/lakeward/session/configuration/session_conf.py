@@ -32,11 +32,15 @@ _INCLUDED_MODULES = (
     *("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:delta-kernel*"),
     "org.apache.spark:spark-avro*",
 )
+# Spark writes the plan of each query as text for these alone. It took a twentieth of a small statement.
+_READERS_OF_PLANS = ("spark.ui.enabled", "spark.eventLog.enabled")
+_PLAN_TEXT = "spark.sql.ui.explainMode"
 _FIXED = {
     "spark.app.name": "lakeward",
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    _PLAN_TEXT: "simple",
     "spark.sql.streaming.streamingQueryListeners": "lakeward.StreamSessions",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -168,6 +172,8 @@ def merge_conf(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, st
     Jars that every session has are removed from the user's packages and jars.
     """
     out = dict(base)
+    if any(user.get(key, "").lower() == "true" for key in _READERS_OF_PLANS):
+        out.pop(_PLAN_TEXT, None)
     for key, value in usable_settings(user).items():
         if key in _LISTS and base.get(key):
             ours = base[key].split(",")

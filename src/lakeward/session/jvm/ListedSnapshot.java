@@ -1,5 +1,6 @@
 package lakeward;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -9,6 +10,7 @@ import org.apache.spark.sql.delta.CapturedSnapshot;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.SingleAction$;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -43,6 +45,18 @@ public class ListedSnapshot extends Snapshot {
 
     public Dataset allFiles() {
         return spark().createDataset(files, SingleAction$.MODULE$.addFileEncoder());
+    }
+
+    /** The files that a scan of all rows reads. Delta runs a query for them, to leave out their statistics. */
+    public Seq getAllFiles(boolean keepNumRecords) {
+        if (keepNumRecords) return super.getAllFiles(true);
+        List scanned = new ArrayList();
+        for (int i = 0; i < files.size(); i++) {
+            AddFile f = (AddFile) files.get(i);
+            scanned.add(f.copy(f.path(), f.partitionValues(), f.size(), f.modificationTime(), f.dataChange(), null, f.tags(), f.deletionVector(),
+                f.baseRowId(), f.defaultRowCommitVersion(), f.clusteringProvider(), f.backReference(), f.amtPassthrough()));
+        }
+        return CollectionConverters.asScala(scanned).toList();
     }
 
     public Dataset withStatsInternal() {

@@ -118,6 +118,7 @@ SOURCES = (
     "ChangeFeeds",
     "PlannedDescriptions",
     "PolicyRules",
+    "EmptySnapshot",
     "ListedSnapshot",
     "AppendedFile",
     "FileReplacement",
