@@ -62,15 +62,17 @@ def conditions() -> dict[str, Condition]:
     for path in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for call, constants in _calls(tree):
-            name = _text(call.args[0], constants) if _called(call) in kinds and call.args else None
-            if name is None or not _CONDITION.fullmatch(name.replace("…", "X")) or name[0] == "…":
+            if _called(call) not in kinds or not call.args:
                 continue
-            entry = found.setdefault(name, Condition(name))
-            step = next((each.value for each in call.keywords if each.arg == "next_step"), None)
-            message = call.args[1] if len(call.args) > 1 else None
-            _note(entry.messages, *_alternatives(message, constants))
-            _note(entry.steps, *_alternatives(step, constants))
-            _note(entry.packages, path.relative_to(SOURCE).parts[0].removesuffix(".py"))
+            for name in _alternatives(call.args[0], constants):
+                if name is None or not _CONDITION.fullmatch(name.replace("…", "X")) or name[0] == "…":
+                    continue
+                entry = found.setdefault(name, Condition(name))
+                step = next((each.value for each in call.keywords if each.arg == "next_step"), None)
+                message = call.args[1] if len(call.args) > 1 else None
+                _note(entry.messages, *_alternatives(message, constants))
+                _note(entry.steps, *_alternatives(step, constants))
+                _note(entry.packages, path.relative_to(SOURCE).parts[0].removesuffix(".py"))
     return dict(sorted(found.items()))
 
 

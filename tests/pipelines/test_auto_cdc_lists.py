@@ -47,7 +47,7 @@ LISTS = (
     "ignore_null_updates_column_list",
     "ignore_null_updates_except_column_list",
 )
-ERRORS = {"zz": "UNRESOLVED_COLUMN.WITH_SUGGESTION", "s.a": "AUTOCDC_MULTIPART_COLUMN_IDENTIFIER"}
+ERRORS = {"zz": "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA", "s.a": "AUTOCDC_MULTIPART_COLUMN_IDENTIFIER"}
 
 
 def shape_of(source: DataFrame, **options: Any) -> CdcSchema:
@@ -91,7 +91,9 @@ def test_a_list_takes_any_column_of_the_source(source: DataFrame, parameter: str
                 shape_of(source, **options)
             error = caught.value
             found = error.condition if isinstance(error, PipelineError) else error.getCondition()
-            assert found == ERRORS[text], (text, make)
+            is_missing_key = parameter == "keys" and text == "zz"
+            wanted = "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA" if is_missing_key else ERRORS[text]
+            assert found == wanted, (text, make)
         elif parameter == "keys" and name not in TARGET:
             with pytest.raises(PipelineError, match=name) as caught:
                 shape_of(source, **options)
@@ -110,6 +112,33 @@ def test_a_list_takes_no_expression(source: DataFrame, given: str) -> None:
     with pytest.raises(PipelineError) as caught:
         shape_of(source, track_history_column_list=[column])
     assert caught.value.condition == "AUTOCDC_NON_COLUMN_IDENTIFIER"
+
+
+@pytest.mark.parametrize(
+    ("options", "condition"),
+    [
+        ({"keys": ["nope.id"]}, "AUTOCDC_MULTIPART_COLUMN_IDENTIFIER"),
+        (
+            {"sequence_by": "map(1, seq)", "stored_as_scd_type": 1},
+            "AUTOCDC_MICROBATCH_VALIDATION.NON_ORDERABLE_SEQUENCE",
+        ),
+        ({"keys": ["__START_AT"]}, "AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT"),
+        ({"column_list": ["id", "__end_at"]}, "AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT"),
+        ({"except_column_list": ["__end_at"]}, "AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT"),
+        ({"except_column_list": ["__end_at", "__START_AT"]}, None),
+        ({"except_column_list": ["op"], "stored_as_scd_type": 1}, None),
+    ],
+)
+def test_columns_that_no_target_has_have_their_conditions(
+    spark: SparkSession, options: dict[str, Any], condition: str | None
+) -> None:
+    source = spark.createDataFrame([], SOURCE + ", __START_AT int, __END_AT int")
+    found = None
+    try:
+        shape_of(source, **options)
+    except PipelineError as error:
+        found = error.condition
+    assert found == condition
 
 
 @pytest.mark.parametrize("parameter", ["sequence_by", "apply_as_deletes", "columns_to_update"])

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from lakeward.pipelines.analysis.validation import validate_declaration
 from tests.pipelines.conftest import Declare, graph
 
 IMPORTS = ["from pyspark import pipelines as dp", "import dlt as dp", "import dlt; dp = dlt"]
@@ -152,7 +153,9 @@ EVERYTHING = {
 @pytest.mark.parametrize("decorator", EVERYTHING)
 def test_every_documented_parameter_is_accepted(declare: Declare, decorator: str) -> None:
     text = f"import dlt\n@dlt.{decorator}({EVERYTHING[decorator]})\ndef f(): pass\n"
-    assert graph(declare(text)).names() == ["t"]
+    # A pipeline of temporary views alone is an error.
+    text += "@dlt.table\ndef other(): pass\n"
+    assert graph(declare(text)).names() == ["t", "other"]
 
 
 def test_a_parameter_without_meaning_here_warns_once(
@@ -193,7 +196,25 @@ def test_names_have_up_to_three_parts_and_no_case_r8(declare: Declare) -> None:
 
 def test_a_view_has_a_one_part_name(declare: Declare) -> None:
     (error,) = declare("import dlt\n@dlt.view(name='s.v')\ndef v(): pass\n").errors
-    assert error.condition == "INVALID_DATASET_NAME"
+    assert error.condition == "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS"
+    (error,) = declare("import dlt\n@dlt.table(name='a.b.c.d')\ndef t(): pass\n").errors
+    assert error.condition == "IDENTIFIER_TOO_MANY_NAME_PARTS"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_empty"),
+    [
+        ("", True),
+        ("@dlt.view\ndef v(): pass\n", True),
+        ("@dlt.view\ndef v(): pass\n@dlt.table\ndef t(): pass\n", False),
+        ("dlt.create_sink('k', 'delta', {'path': '/x'})\n", False),
+    ],
+)
+def test_a_pipeline_has_a_dataset_that_is_no_temporary_view(
+    declare: Declare, text: str, is_empty: bool
+) -> None:
+    found = [error.condition for error in declare("import dlt\n" + text).errors]
+    assert found == (["RUN_EMPTY_PIPELINE"] if is_empty else [])
 
 
 @pytest.mark.parametrize("second", ["@dlt.table(name='T')", "@dlt.view(name='t')"])
@@ -201,7 +222,7 @@ def test_a_name_used_twice_is_an_error_that_shows_both_places_r9(declare: Declar
     (error,) = declare(
         "import dlt\n@dlt.table\ndef t(): pass\n", f"import dlt\n{second}\ndef u(): pass\n"
     ).errors
-    assert error.condition == "PIPELINE_DUPLICATE_IDENTIFIERS"
+    assert error.condition == "PIPELINE_DUPLICATE_IDENTIFIERS.OUTPUT"
     assert "file0.py:2" in str(error) and "file1.py:2" in str(error)
 
 
@@ -312,3 +333,37 @@ def test_a_flow_into_nothing_names_the_near_miss(declare: Declare) -> None:
     (error,) = declare(text).errors
     assert error.condition == "FLOW_TARGET_NOT_FOUND" and "`orders`" in str(error)
     assert str(error).endswith('Else declare it: dp.create_streaming_table("order").')
+
+
+CDC = """
+from pyspark import pipelines as dp
+dp.create_streaming_table("t")
+@dp.temporary_view
+def v(): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "condition"),
+    [
+        ([{"sequence_by": None}], "AUTOCDC_MISSING_SEQUENCE_BY"),
+        ([{"sequence_by": " "}], "AUTOCDC_MISSING_SEQUENCE_BY"),
+        ([{"source": None}], "AUTOCDC_MISSING_SOURCE"),
+        ([{"source": ""}], "AUTOCDC_MISSING_SOURCE"),
+        ([{"keys": []}], "AUTOCDC_EMPTY_KEYS"),
+        ([{"target": "v"}], "INVALID_FLOW_QUERY_TYPE.AUTOCDC_RELATION_FOR_TEMPORARY_VIEW"),
+        ([{"target": "main.default.v"}], "INVALID_FLOW_QUERY_TYPE.AUTOCDC_RELATION_FOR_TEMPORARY_VIEW"),
+        ([{}, {"name": "two", "keys": ["id", "k"]}], "AUTOCDC_INVALID_STATE.KEY_SCHEMA_DRIFT"),
+        ([{"keys": ["k", "id"]}, {"name": "two", "keys": ["ID", "`k`"]}], None),
+    ],
+)
+def test_wrong_changes_have_the_conditions_of_the_platform(
+    declare: Declare, calls: list[dict[str, object]], condition: str | None
+) -> None:
+    defaults = {"target": "t", "source": "s", "keys": ["id"], "sequence_by": "seq"}
+    lines = [f"dp.create_auto_cdc_flow(**{defaults | call})" for call in calls]
+    collected = declare(CDC + "\n".join(lines))
+    errors = collected.errors or [
+        error for dataset in collected.graph for error in validate_declaration(dataset) if dataset.name == "t"
+    ]
+    assert [error.condition for error in errors] == ([] if condition is None else [condition])

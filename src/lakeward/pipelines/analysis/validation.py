@@ -53,6 +53,15 @@ def _check_changes(dataset: Dataset) -> PipelineError | None:
     snapshots = [flow for flow in changes if flow.snapshot_source is not None]
     if snapshots and (len(changes) > 1 or dataset.expectations):
         return _snapshot_flow_error(dataset, snapshots[0], changes)
+    key_lists = {_key_names(flow.change_args.keys): flow for flow in changes if flow.change_args}
+    if len(key_lists) > 1:
+        # Source: https://docs.databricks.com/gcp/en/error-messages/autocdc-invalid-state-error-class
+        shown = [f"`{flow.name}` ({', '.join(keys)})" for keys, flow in key_lists.items()]
+        return PipelineError(
+            "AUTOCDC_INVALID_STATE.KEY_SCHEMA_DRIFT",
+            f"{changes[-1].location}: flows into `{dataset.name}` differ in keys: {', '.join(shown)}.",
+            next_step="Give all flows of the target the same keys.",
+        )
     kinds = {(flow.change_args.scd_type, flow.change_args.bitemporal) for flow in changes if flow.change_args}
     if len(kinds) > 1 or (changes and dataset.dataset_type != "streaming_table"):
         return PipelineError(
@@ -63,6 +72,11 @@ def _check_changes(dataset: Dataset) -> PipelineError | None:
             next_step=f'Declare a target for it: dp.create_streaming_table("{dataset.name}").',
         )
     return None
+
+
+def _key_names(keys: tuple[Any, ...]) -> tuple[str, ...]:
+    texts = (str(key).removeprefix("Column<'").removesuffix("'>") for key in keys)
+    return tuple(sorted(text.replace("`", "").lower() for text in texts))
 
 
 def _check_updates(dataset: Dataset) -> PipelineError | None:

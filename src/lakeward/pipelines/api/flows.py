@@ -66,6 +66,13 @@ def parse_change_args(given: Mapping[str, Any]) -> ChangeArgs:
 
 
 def _check_given(values: Mapping[str, Any]) -> None:
+    given = values["sequence_by"]
+    if given is None or (isinstance(given, str) and not given.strip()):
+        raise PipelineError(
+            "AUTOCDC_MISSING_SEQUENCE_BY",
+            f"AUTO CDC was given sequence_by={given!r}.",
+            next_step='Name the column that orders the changes of a key: sequence_by="updated_at".',
+        )
     if not _as_tuple(values["keys"]):
         raise PipelineError(
             "AUTOCDC_EMPTY_KEYS",
@@ -172,6 +179,12 @@ def create_auto_cdc_flow(registry: GraphRegistry, values: Arguments) -> None:
     """Declare that the change feed `source` is applied to the streaming table `target` (SDP-3)."""
     target, source, once = values["target"], values["source"], bool(values["once"])
     location = calling_location()
+    if source is None or source == "":
+        raise PipelineError(
+            "AUTOCDC_MISSING_SOURCE",
+            f"{location}: create_auto_cdc_flow was given source={source!r}.",
+            next_step="Name the table or view that has the changes.",
+        )
     for what, name in (("target", target), ("source", source)):
         if not isinstance(name, str):
             raise TypeError(f"create_auto_cdc_flow({what}=…) takes a name, not {type(name).__name__}")

@@ -84,9 +84,16 @@ class GraphRegistry:
             found = without_live(split_name(name))
         except ValueError as error:
             raise PipelineError("INVALID_DATASET_NAME", f"{error}.") from None
-        if len(found) > 3 or (short and len(found) > 1):
-            shape = "the name of a view or sink has one part" if short else "a name has at most three parts"
-            raise PipelineError("INVALID_DATASET_NAME", f"`{name}` cannot be declared: {shape}.")
+        if short and len(found) > 1:
+            raise PipelineError(
+                "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS",
+                f"`{name}` cannot be declared: the name of a temporary view or sink has one part.",
+            )
+        if len(found) > 3:
+            raise PipelineError(
+                "IDENTIFIER_TOO_MANY_NAME_PARTS",
+                f"`{name}` cannot be declared: a name has at most three parts.",
+            )
         return (found[0].lower(),) if short else self.default_schema.qualify(found)
 
     def finish(self) -> tuple[DataflowGraph, list[PipelineError]]:
@@ -196,17 +203,11 @@ class GraphRegistry:
             if flow.target not in declared and flow.location in rejected:
                 continue
             if flow.target not in declared:
-                known = [declaration.name for declaration in declared.values()]
-                target = ".".join(flow.target)
-                near = did_you_mean(flow.target[-1], known)
-                call = f'dp.create_streaming_table("{flow.target[-1]}")'
+                is_view = flow.target[:-1] == self._default_schema_key and flow.target[-1:] in declared
                 errors.append(
-                    PipelineError(
-                        "FLOW_TARGET_NOT_FOUND",
-                        f"{flow.location}: the flow `{flow.name}` writes to `{target}`, "
-                        "which is not declared.",
-                        next_step=f"{near} Else declare it: {call}." if near else f"Declare it: {call}.",
-                    )
+                    _view_target_error(flow)
+                    if is_view
+                    else _unknown_target_error(flow, [declaration.name for declaration in declared.values()])
                 )
                 continue
             # Views have one-part names and other flows qualified ones: they do not conflict.
@@ -220,11 +221,36 @@ class GraphRegistry:
         return flows
 
 
+def _unknown_target_error(flow: Flow, known: Iterable[str]) -> PipelineError:
+    near = did_you_mean(flow.target[-1], known)
+    call, target = f'dp.create_streaming_table("{flow.target[-1]}")', ".".join(flow.target)
+    return PipelineError(
+        "FLOW_TARGET_NOT_FOUND",
+        f"{flow.location}: the flow `{flow.name}` writes to `{target}`, which is not declared.",
+        next_step=f"{near} Else declare it: {call}." if near else f"Declare it: {call}.",
+    )
+
+
+def _view_target_error(flow: Flow) -> PipelineError:
+    """Return the error of a flow into a view, which has no rows of its own.
+
+    Source: https://docs.databricks.com/aws/en/error-messages/invalid-flow-query-type-error-class
+    """
+    is_change = flow.change_args is not None
+    return PipelineError(
+        "INVALID_FLOW_QUERY_TYPE.AUTOCDC_RELATION_FOR_TEMPORARY_VIEW"
+        if is_change
+        else "FLOW_TARGET_NOT_FOUND",
+        f"{flow.location}: the flow `{flow.name}` writes to `{flow.target[-1]}`, which is a temporary view.",
+        next_step="Declare a streaming table of another name for it.",
+    )
+
+
 def _duplicate_error(
     what: str, name: str, first: SourceCodeLocation, second: SourceCodeLocation
 ) -> PipelineError:
     return PipelineError(
-        "PIPELINE_DUPLICATE_IDENTIFIERS",
+        "PIPELINE_DUPLICATE_IDENTIFIERS.FLOW" if what == "flow" else "PIPELINE_DUPLICATE_IDENTIFIERS.OUTPUT",
         f"{second}: the {what} `{name}` is declared twice; the first time at {first}.",
         next_step="Names are case-insensitive. Rename one of them.",
     )

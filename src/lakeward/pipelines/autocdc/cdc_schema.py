@@ -21,6 +21,7 @@ from lakeward.pipelines.graph.elements import ChangeArgs
 from lakeward.pipelines.graph.query_plans import class_name
 from lakeward.quoting import quote_identifier
 from lakeward.spark_internals import analyzed_plan, scala_list
+from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -50,15 +51,43 @@ class SourceColumns:
         """Return the names of the listed columns as the source spells them. Raises PipelineError."""
         return [self._name(given) for given in listed]
 
-    def _name(self, given: Any) -> str:
+    def keys(self, listed: Iterable[Any]) -> list[str]:
+        """Return the names of the keys. Raises PipelineError."""
+        return [self._name(given, "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA") for given in listed]
+
+    def _name(self, given: Any, missing: str = "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA") -> str:
+        from pyspark.errors import AnalysisException
+
         # A string is a column's whole name before it is an identifier with parts.
         if isinstance(given, str) and given.lower() in self._literal:
             given = quote_identifier(given)
-        selected = self._source.select(given)
+        try:
+            selected = self._source.select(given)
+        except AnalysisException as error:
+            unknown = (error.getMessageParameters() or {}).get("objectName", "")
+            # An expression of an unknown column keeps Spark's error.
+            if not unknown or unknown.replace("`", "") != _shown(given).replace("`", ""):
+                raise
+            raise self._unknown(unknown, missing) from None
         name = self._names.get(expression_id(selected)) if len(selected.columns) == 1 else None
         if name is None:
             raise _not_a_column(given, selected)
         return name
+
+    def _unknown(self, name: str, missing: str) -> PipelineError:
+        plain, columns = name.strip("`"), self._source.columns
+        if "`.`" in name:
+            return PipelineError(
+                "AUTOCDC_MULTIPART_COLUMN_IDENTIFIER",
+                f"A column list of AUTO CDC has {name}, which has several parts.",
+                next_step="List columns of the source by their name alone.",
+            )
+        near = did_you_mean(plain, columns)
+        return PipelineError(
+            missing,
+            f"A column list of AUTO CDC has `{plain}`; the columns of the source are {', '.join(columns)}.",
+            next_step=near or "Correct the name.",
+        )
 
 
 def expression_id(selected: DataFrame) -> str:
@@ -66,8 +95,12 @@ def expression_id(selected: DataFrame) -> str:
     return str(analyzed_plan(selected).output().head().exprId())
 
 
+def _shown(given: Any) -> str:
+    return given if isinstance(given, str) else str(given).removeprefix("Column<'").removesuffix("'>")
+
+
 def _not_a_column(given: Any, selected: DataFrame) -> PipelineError:
-    shown = given if isinstance(given, str) else str(given).removeprefix("Column<'").removesuffix("'>")
+    shown = _shown(given)
     expression = analyzed_plan(selected).expressions().head()
     is_field = class_name(expression) == "Alias" and class_name(expression.child()).startswith("Get")
     kind = "MULTIPART_COLUMN_IDENTIFIER" if is_field else "NON_COLUMN_IDENTIFIER"
@@ -82,7 +115,21 @@ START_AT, END_AT = "__START_AT", "__END_AT"
 SYSTEM_START_AT, SYSTEM_END_AT = "__SYSTEM_START_AT", "__SYSTEM_END_AT"
 VERSION_COLUMN, DELETED_COLUMN = "__lakeward_version", "__lakeward_gone"
 """Sequence and deletes of a feed of snapshots. Users do not name them, and the target does not have them."""
+_PERIODS = ((START_AT, END_AT), (START_AT, END_AT, SYSTEM_START_AT, SYSTEM_END_AT))
 _UNORDERED = ("map", "variant", "void")
+
+
+def _reject_reserved(columns: Iterable[str], change_args: ChangeArgs) -> None:
+    """Raise PipelineError for columns with the names of those that a history adds."""
+    added = _PERIODS[change_args.bitemporal] if change_args.scd_type == 2 else ()
+    reserved = {name.lower() for name in added}
+    taken = [name for name in columns if name.lower() in reserved]
+    if taken:
+        raise PipelineError(
+            "AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT",
+            f"The source has the columns {', '.join(taken)}, which a history of SCD type 2 adds itself.",
+            next_step="Leave them out with except_column_list, or rename them.",
+        )
 
 
 @dataclass(frozen=True)
@@ -101,13 +148,16 @@ class CdcSchema:
 
         Every list may name any column of the source. Lists about the target's columns ignore columns that
         are left out of the target. Raises PipelineError for keys that the target lacks, for list entries
-        that are not columns, and for sequences without an order; Spark's error for an unknown column
-        propagates.
+        that are not columns, and for sequences without an order; Spark's error for an unknown column of an
+        expression propagates.
+
+        Source: https://docs.databricks.com/aws/en/error-messages/error-classes (AUTOCDC_…)
         """
         users = source.drop(VERSION_COLUMN, DELETED_COLUMN)
         listed = SourceColumns(users)
-        keys = listed.names(change_args.keys)
+        keys = listed.keys(change_args.keys)
         columns = listed.choose(users.columns, change_args.columns, change_args.except_columns)
+        _reject_reserved(columns, change_args)
         lost = [key for key in keys if key not in columns]
         if lost:
             raise PipelineError(
@@ -122,7 +172,7 @@ class CdcSchema:
             sequence = source.select(_expression(source, given)).schema[0].dataType
             if sequence.typeName() in _UNORDERED:
                 raise PipelineError(
-                    "NON_ORDERABLE_SEQUENCE",
+                    "AUTOCDC_MICROBATCH_VALIDATION.NON_ORDERABLE_SEQUENCE",
                     f"{parameter} is of type {sequence.simpleString()}, which has no order.",
                 )
         values = [name for name in columns if name not in keys]

@@ -146,12 +146,15 @@ def collect(
                 DataflowGraph(default_schema, ()),
                 (*errors, with_source_location(error, what="the pipeline", folders=folders)),
             )
-    if not graph.datasets and not errors and not mistakes:
+    # A temporary view alone has nothing to be updated.
+    is_empty = all(dataset.dataset_type == "view" and dataset.definition is None for dataset in graph)
+    if is_empty and not errors and not mistakes:
         files = ", ".join(str(source) for source in sources)
+        found = "temporary views alone" if graph.datasets else "no dataset"
         mistakes.append(
             PipelineError(
                 "RUN_EMPTY_PIPELINE",
-                f"The files declare no dataset: {files}.",
+                f"The files declare {found}: {files}.",
                 next_step="Decorate a function with @dp.table or @dp.materialized_view.",
             )
         )
