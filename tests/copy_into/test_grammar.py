@@ -26,7 +26,8 @@ def refused(text: str) -> Refusal:
 def test_every_clause_in_one_statement() -> None:
     assert parsed(
         """copy into main.s.`t t` (a, b)  -- a list
-        FROM '/Volumes/x' WITH (CREDENTIAL (AWS_ACCESS_KEY = 'a', X = 'b') ENCRYPTION (TYPE = 'X'))
+        FROM 's3://b/x' WITH (CREDENTIAL (AWS_ACCESS_KEY = 'a', AWS_SECRET_KEY = 'b')
+            ENCRYPTION (TYPE = 'AWS_SSE_C', MASTER_KEY = 'c'))
         FILEFORMAT = CSV VALIDATE 15 ROWS FILES = ('1.csv', '2.csv')
         FORMAT_OPTIONS ('header' = 'false', 'sep'=';', multiLine = true)
         COPY_OPTIONS ('force' = 'true');"""
@@ -34,7 +35,7 @@ def test_every_clause_in_one_statement() -> None:
         "target": ["main", "s", "t t"],
         "by_position": False,
         "columns": ["a", "b"],
-        "source": "/Volumes/x",
+        "source": "s3://b/x",
         "select": None,
         "file_format": "CSV",
         "validate": 15,
@@ -43,6 +44,57 @@ def test_every_clause_in_one_statement() -> None:
         "format_options": {"header": "false", "sep": ";", "multiLine": "true"},
         "copy_options": {"force": "true"},
     }
+
+
+_KEYS = "AWS_ACCESS_KEY = 'a', 'aws_secret_key' = 'b'"
+_SSE = "TYPE = 'aws_sse_c', MASTER_KEY = 'c'"
+
+
+@pytest.mark.parametrize("query", ["{}", "(SELECT a FROM {})", "(SELECT a FROM {} AS f)"])
+@pytest.mark.parametrize(
+    ("path", "clause", "condition"),
+    [
+        ("/Volumes/x", "CREDENTIAL c", None),
+        ("s3://b/x", "CREDENTIAL `c`", None),
+        ("s3a://b/x", f"CREDENTIAL ({_KEYS}, AWS_SESSION_TOKEN = 't')", None),
+        ("abfss://c@a/x", "CREDENTIAL (AZURE_SAS_TOKEN = 't')", None),
+        ("abfss://c@a/x", "CREDENTIAL c ENCRYPTION (TYPE = 'x')", None),
+        ("S3N://b/x", f"ENCRYPTION ({_SSE})", None),
+        *(
+            (path, f"CREDENTIAL ({_KEYS})", "COPY_INTO_CREDENTIALS_NOT_ALLOWED_ON")
+            for path in ("/Volumes/x", "dbfs:/x", "gs://b/x", "file:///x")
+        ),
+        ("s3://b/x", "CREDENTIAL ()", "COPY_INTO_CREDENTIALS_REQUIRED"),
+        ("s3://b/x", "CREDENTIAL (AWS_ACCESS_KEY = 'a')", "COPY_INTO_CREDENTIALS_REQUIRED"),
+        ("wasbs://c@a/x", f"CREDENTIAL ({_KEYS})", "COPY_INTO_CREDENTIALS_REQUIRED"),
+        *(
+            (path, f"ENCRYPTION ({_SSE})", "COPY_INTO_ENCRYPTION_NOT_ALLOWED_ON")
+            for path in ("/Volumes/x", "gs://b/x")
+        ),
+        ("wasbs://c@a/x", f"ENCRYPTION ({_SSE})", "COPY_INTO_ENCRYPTION_NOT_SUPPORTED_FOR_AZURE"),
+        ("s3://b/x", "ENCRYPTION (MASTER_KEY = 'c')", "COPY_INTO_ENCRYPTION_REQUIRED"),
+        ("s3://b/x", "ENCRYPTION (TYPE = 'AWS_SSE_C')", "COPY_INTO_ENCRYPTION_REQUIRED"),
+        (
+            "s3://b/x",
+            f"CREDENTIAL ({_KEYS}) ENCRYPTION (TYPE = 'X', MASTER_KEY = 'c')",
+            "COPY_INTO_ENCRYPTION_REQUIRED_WITH_EXPECTED",
+        ),
+        ("s3://b/x", "NONSENSE", "PARSE_SYNTAX_ERROR"),
+    ],
+)
+def test_credentials_and_encryption_of_the_source(
+    query: str, path: str, clause: str, condition: str | None
+) -> None:
+    source = query.format(f"'{path}' WITH ({clause})")
+    statement = f"COPY INTO t FROM {source} FILEFORMAT = CSV"
+    found = refused(statement).condition if condition else parsed(statement)["source"]
+    assert found == (condition or path)
+
+
+@pytest.mark.parametrize("source", ["''", "(SELECT a FROM '')"])
+def test_an_empty_path_is_not_the_current_folder(source: str) -> None:
+    refusal = refused(f"COPY INTO t FROM {source} FILEFORMAT = CSV")
+    assert (refusal.condition, refusal.sql_state) == ("INVALID_EMPTY_LOCATION", "42K05")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, in_area, syntax_error
+from lakeward.sql.construct import Command, Construct, RewriteResult, in_area, syntax_error
+from lakeward.sql.constructs.copy_credentials import InvalidClause, read_credentials
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -44,19 +45,11 @@ class CopyInto(Command):
     copy_options: dict[str, str] = field(default_factory=dict)
 
 
-class _InvalidClause(Exception):
-    """An error with a condition of its own."""
-
-    def __init__(self, condition: str, message: str, sql_state: str = "42601") -> None:
-        super().__init__(message)
-        self.refusal = Refusal(condition, message, sql_state)
-
-
 def _copy_into(cursor: TokenCursor) -> RewriteResult:
     cursor.need("COPY", "INTO")
     try:
         return _statement(cursor)
-    except _InvalidClause as error:
+    except InvalidClause as error:
         return error.refusal
     except Unmatched:
         return syntax_error(cursor, "COPY INTO")
@@ -75,7 +68,7 @@ def _statement(cursor: TokenCursor) -> CopyInto:
     while cursor.next is not None:
         clauses |= _clause(cursor)
     if "files" in clauses and "pattern" in clauses:
-        raise _InvalidClause("COPY_INTO_SYNTAX_ERROR", "COPY INTO takes FILES or PATTERN, not both.")
+        raise InvalidClause("COPY_INTO_SYNTAX_ERROR", "COPY INTO takes FILES or PATTERN, not both.")
     return CopyInto(
         target=target,
         by_position=by_position,
@@ -92,26 +85,33 @@ def _file_format(cursor: TokenCursor) -> str:
         return cursor.one_of(*FORMATS)
     name = cursor.part()
     message = f"The format of the source files must be one of {', '.join(FORMATS)}, not {name}."
-    raise _InvalidClause("COPY_INTO_SOURCE_FILE_FORMAT_NOT_SUPPORTED", message, "0A000")
+    raise InvalidClause("COPY_INTO_SOURCE_FILE_FORMAT_NOT_SUPPORTED", message, "0A000")
 
 
 def _source(cursor: TokenCursor) -> tuple[str, list[str] | None]:
     """Read the path; for a query also return the text before and after it."""
     if not cursor.words("("):
-        path = cursor.string()
-        _skip_credentials(cursor)
-        return path, None
+        return _path(cursor), None
     begin = cursor.at
     _skip_to_path(cursor)
     before = cursor.text(begin)
-    path = cursor.string()
-    _skip_credentials(cursor)
+    path = _path(cursor)
     rest = cursor.at
     if not cursor.words(")"):  # only an alias can follow
         cursor.words("AS")
         cursor.part()
         cursor.need(")")
     return path, [before, cursor.text(rest, cursor.at - 1)]
+
+
+def _path(cursor: TokenCursor) -> str:
+    path = cursor.string()
+    if not path:
+        # The folder of no name is the one that the process was started in.
+        message = "The location name cannot be empty string, but `` was given."
+        raise InvalidClause("INVALID_EMPTY_LOCATION", message, "42K05")
+    read_credentials(cursor, path)
+    return path
 
 
 def _skip_to_path(cursor: TokenCursor) -> None:
@@ -122,13 +122,6 @@ def _skip_to_path(cursor: TokenCursor) -> None:
         if cursor.is_string:
             return
     raise Unmatched
-
-
-def _skip_credentials(cursor: TokenCursor) -> None:
-    """Ignore WITH (CREDENTIAL … ENCRYPTION …): files are read with this machine's permissions."""
-    if cursor.words("WITH", "("):
-        cursor.skip_to()
-        cursor.need(")")
 
 
 def _clause(cursor: TokenCursor) -> dict[str, Any]:
@@ -157,7 +150,7 @@ def _validate(cursor: TokenCursor) -> int | str:
         return "all"
     cursor.need("ROWS")
     if rows <= 0:
-        raise _InvalidClause(
+        raise InvalidClause(
             "COPY_INTO_SYNTAX_ERROR.VALIDATE_INVALID_ROWS",
             f"VALIDATE requires a positive number of rows, not {rows}.",
         )
@@ -169,7 +162,7 @@ def _files(cursor: TokenCursor) -> list[str]:
     files = cursor.separated(cursor.string)
     cursor.need(")")
     if len(files) > MAX_FILES:
-        raise _InvalidClause(
+        raise InvalidClause(
             "COPY_INTO_SYNTAX_ERROR", f"FILES takes at most {MAX_FILES} names, not {len(files)}."
         )
     return files
