@@ -181,8 +181,8 @@ def test_commits_follow_a_listed_version(lab: Lab) -> None:
     spark, table = lab.spark, f"main.{lab.source}.changed"
     spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {KINDS['deletion vectors']}")
     insert(spark, table, 0)
-    # Delta lists no files in the checksum of a commit that changes the columns or restores a version.
-    unlisted = {"RESTORE", "VACUUM"}
+    # Delta lists no files in the checksum of a commit that restores a version.
+    unlisted = {"VACUUM"}
     for statement in (
         f"UPDATE {table} SET amount = 0 WHERE id = 1",
         f"DELETE FROM {table} WHERE id = 2",
@@ -199,6 +199,55 @@ def test_commits_follow_a_listed_version(lab: Lab) -> None:
         spark.sql(statement).collect()
         newest = log_of(spark, table).currentSnapshot().snapshot()
         assert files(newest.allFiles()) == files(newest.allFilesViaStateReconstruction()), statement
+
+
+def test_changes_of_the_metadata_keep_the_list(lab: Lab) -> None:
+    """Delta lists no files in the checksum of such a commit; the next statement read the log in a job."""
+    spark, table = lab.spark, f"main.{lab.source}.altered"
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {KINDS['deletion vectors']}")
+    insert(spark, table, 0)
+    spark.sql(f"DELETE FROM {table} WHERE id = 2")
+    listed_by_delta = []
+    for statement in (
+        "ADD COLUMN more INT",
+        "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+        "RENAME COLUMN more TO other",
+        "ADD CONSTRAINT positive CHECK (id >= 0 OR id IS NULL)",
+        "DROP COLUMN other",
+        "ALTER COLUMN place SET DEFAULT 'x'",
+        "CLUSTER BY (day)",
+    ):
+        if statement.startswith("ALTER"):
+            spark.sql(
+                f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
+            )
+        spark.sql(f"ALTER TABLE {table} {statement}")
+        log = log_of(spark, table)
+        assert kind_of(log) == "ListedSnapshot", statement
+        listed_by_delta.append(log.currentSnapshot().snapshot().checksumOpt().get().allFiles().isDefined())
+    assert False in listed_by_delta
+    found = [results(spark, table, each) for each in CONDITIONS]
+    snapshot = log.currentSnapshot().snapshot()
+    listed = state(snapshot)
+    assert not snapshot.stateReconstructionTriggered()
+    assert files(snapshot.allFiles()) == files(snapshot.allFilesViaStateReconstruction())
+    use_files_of_log(spark, log)
+    assert listed == state(log.currentSnapshot().snapshot())
+    assert found == [results(spark, table, each) for each in CONDITIONS]
+    # A command that names the table has the list, too, and the next commit continues it.
+    jvm_view(spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
+    assert spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["numFiles"] == len(files(snapshot.allFiles()))
+    insert(spark, table, 20)
+    log = log_of(spark, table)
+    assert log.currentSnapshot().snapshot().checksumOpt().get().allFiles().isDefined()
+    # A commit with files and without a list ends it.
+    setting = "spark.databricks.delta.allFilesInCrc.enabled"
+    spark.conf.set(setting, "false")
+    try:
+        insert(spark, table, 30)
+    finally:
+        spark.conf.unset(setting)
+    assert kind_of(log_of(spark, table)) == "Snapshot"
 
 
 @pytest.mark.slow
