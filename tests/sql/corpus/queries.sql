@@ -78,6 +78,10 @@ SELECT max_by(a, b) AS m, count_if(a > 1) AS c, any_value(a) IS NOT NULL AS n, m
 --> [1, 2, true, 2]
 SELECT approx_count_distinct(a) AS n, collect_set(a) AS s, array_agg(a) AS l, listagg(b, ',') AS t FROM VALUES (1, 'x') t(a, b)
 --> [1, [1], [1], "x"]
+SELECT listagg(c, ', ') WITHIN GROUP (ORDER BY c) AS a, lower(string_agg(DISTINCT c, ';')) AS b FROM VALUES ('x' COLLATE UTF8_LCASE), ('X' COLLATE UTF8_LCASE) t(c)
+--> ["x, X", "x"]
+SELECT listagg(c, ',' COLLATE UNICODE) AS a FROM VALUES ('x' COLLATE UTF8_LCASE) t(c)
+--! DATATYPE_MISMATCH.DATA_DIFF_TYPES
 SELECT percentile_approx(a, 0.5) AS p, median(a) AS m, stddev_pop(a) AS s FROM VALUES (1), (3) t(a)
 --> [1, 2.0, 1.0]
 SELECT CASE 1 WHEN 1 THEN 'one' ELSE 'other' END AS a, decode(2, 1, 'x', 2, 'y') AS b, greatest(1, 3) AS c

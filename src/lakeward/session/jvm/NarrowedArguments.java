@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.ExpectsInputTypes;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FrameLessOffsetWindowFunction;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NTile;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.Stack;
@@ -19,6 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowFrame;
 import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ApproximatePercentile;
+import org.apache.spark.sql.catalyst.expressions.aggregate.ListAgg;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
@@ -29,6 +31,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.IntegralType$;
 import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.TimeType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.types.TypeCollection;
@@ -43,6 +46,7 @@ import scala.runtime.AbstractPartialFunction;
 /**
  * Arguments of a wider numeric type than a function expects, as in date_add(day, bigint). With ANSI mode the platform
  * casts them to the narrower type, and a value that is out of its range is an error; Spark does so for some functions.
+ * The delimiter of listagg has the collation of the values, as other functions do it in Spark.
  * Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-datatype-rules (implicit downcasting)
  */
 public class NarrowedArguments extends SessionRule {
@@ -145,6 +149,7 @@ public class NarrowedArguments extends SessionRule {
         /** The numeric type that a call expects instead of the one of its argument; null if the argument stays. */
         private static DataType target(Expression call, int position, Expression argument) {
             if (isInt(call, position)) return isOtherNumber(argument) ? DataTypes.IntegerType : null;
+            if (call instanceof ListAgg && position == 1) return collated(((ListAgg) call).child().dataType(), argument);
             if (!(call instanceof ExpectsInputTypes)) return null;
             Seq types = ((ExpectsInputTypes) call).inputTypes();
             if (position >= types.length()) return null;
@@ -155,6 +160,12 @@ public class NarrowedArguments extends SessionRule {
             if (!(expected instanceof NumericType || expected instanceof TypeCollection)) return null;
             DataType first = expected.defaultConcreteType();
             return first instanceof NumericType ? first : null;
+        }
+
+        /** The type of the values of listagg for its delimiter; null if the delimiter has it, or a collation of its own. */
+        private static DataType collated(DataType values, Expression delimiter) {
+            boolean differs = values instanceof StringType && delimiter.dataType() instanceof StringType && !values.equals(delimiter.dataType());
+            return differs && delimiter instanceof Literal ? values : null;
         }
 
         /** Whether an argument is an INT of a call that does not declare its types: a count, or a position in an array. */
@@ -169,4 +180,5 @@ public class NarrowedArguments extends SessionRule {
             if (call instanceof ApproximatePercentile) return position == 2;
             return call.dataType() instanceof TimestampType || call.dataType() instanceof TimeType;
         }
-    }}
+    }
+}
