@@ -66,6 +66,32 @@ def test_parameters_reach_statements_that_are_rewritten(spark: SparkSession) -> 
     assert rows.collect() == [("1", 8)]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ?::int", 7),
+        ("SELECT DISTINCT ?::int", 7),
+        ("SELECT 1 + ?::int", 8),
+        ("SELECT abs(?::int)", 7),
+        ("SELECT array(1, ?::int)[1]", 7),
+        ("SELECT id FROM range(9) WHERE id = ?::int", 7),
+        ("SELECT id FROM range(9) WHERE id > 0 AND ?::int = id", 7),
+        ("SELECT id FROM range(9) WHERE id IN (?::int)", 7),
+        ("SELECT CASE WHEN ?::boolean IS NULL THEN 1 END", None),
+        ("SELECT IF(true, ?::int, 1)", 7),
+        # The operator of a safe cast, behind a parameter, a literal, a call, an element and a column.
+        ("SELECT ? ?::int", 7),
+        ("SELECT concat(?, 'x')?::int", None),
+        ("SELECT array(?)[0]?::int", 7),
+        ("SELECT x?::int FROM (SELECT ? AS x)", 7),
+        ("SELECT 7?::int WHERE ? = '7'", 7),
+    ],
+)
+def test_casts_of_parameters_are_no_safe_casts(spark: SparkSession, text: str, expected: object) -> None:
+    values = [False if "boolean" in text else "7"]
+    assert [row[0] for row in spark.sql(text, values).collect()] == [expected]
+
+
 def test_expressions_of_data_frames_have_it(spark: SparkSession) -> None:
     from pyspark.sql import functions as F
 

@@ -59,15 +59,54 @@ def _is_bracket(tokens: Sequence[Token], at: int) -> bool:
     return inside.is_string or inside.text == "*" or inside.text.isdigit()
 
 
+# An expression begins behind these words, so that `?::int` there is the cast of a parameter.
+_BEFORE_EXPRESSIONS = frozenset(
+    (
+        *("SELECT", "DISTINCT", "ALL", "WHERE", "HAVING", "QUALIFY", "ON", "BY", "LIMIT", "OFFSET", "VALUES"),
+        *(
+            "AND",
+            "OR",
+            "NOT",
+            "IN",
+            "LIKE",
+            "ILIKE",
+            "RLIKE",
+            "BETWEEN",
+            "FROM",
+            "CASE",
+            "WHEN",
+            "THEN",
+            "ELSE",
+        ),
+        *("IF", "RETURN", "DEFAULT", "USING", "DIV", "INTERVAL", "EXTEND", "SET", "AGGREGATE"),
+    )
+)
+
+
 def _try_casts(tokens: Sequence[Token]) -> list[Edit]:
-    return [Edit(t.start, t.end, _TRY) for t in tokens if t.text == "?::"]
+    return [
+        Edit(token.start, token.end, _TRY)
+        for before, token in zip((None, *tokens), tokens, strict=False)
+        if token.text == "?::" and before is not None and not _begins_expression(before)
+    ]
+
+
+def _begins_expression(before: Token) -> bool:
+    """Return whether an expression begins behind the token, instead of continuing."""
+    if before.is_name:
+        return before.text.upper() in _BEFORE_EXPRESSIONS
+    return not (before.is_string or before.text in (")", "]", "?") or before.text[-1].isalnum())
 
 
 def _literals(tokens: Sequence[Token]) -> list[Edit]:
-    """Parenthesize the literal in `'…':a` and `'…'?::int`: Spark reads the colon as a parameter."""
+    """Parenthesize the literal in `'…':a` and `'…'?::int`: Spark reads the colon as a parameter.
+
+    The parameter in `? ?::int`, too.
+    """
     edits: list[Edit] = []
     for i, token in enumerate(tokens[1:], 1):
-        if token.text not in (":", "?::") or not tokens[i - 1].is_string:
+        is_operand = tokens[i - 1].is_string or tokens[i - 1].text == "?"
+        if token.text not in (":", "?::") or not is_operand:
             continue
         first = i - 1
         while first and tokens[first - 1].is_string:
