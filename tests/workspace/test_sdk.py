@@ -416,6 +416,7 @@ def test_the_local_warehouse_is_there_before_it_runs(client: Any) -> None:
     with pytest.raises(sdk.errors.NotFound):
         client.statement_execution.get_statement("none")
     assert warehouse.state == sql.State.STOPPED
+    assert warehouse.enable_serverless_compute, "code looks for one that is serverless"
 
 
 def test_the_local_warehouse_is_started_and_stopped(client: Any) -> None:

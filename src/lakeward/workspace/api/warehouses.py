@@ -189,7 +189,7 @@ def _local(call: ServerRequest) -> Document:
         "state": "RUNNING" if running else "STOPPED",
         "cluster_size": "2X-Small",
         "warehouse_type": "PRO",
-        "enable_serverless_compute": False,
+        "enable_serverless_compute": True,
         "num_clusters": int(running),
         "creator_name": call.owner,
         **_addresses(call, WAREHOUSE_ID),
