@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from lakeward.autoloader.options.option_values import (
     validate_options,
 )
 from lakeward.errors import CloudFilesError
+from tests.autoloader.reader_harness import rows_of, schema_of
 
 JSON = {"cloudFiles.format": "json"}
 
@@ -193,6 +195,36 @@ def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None
 )
 def test_what_is_refused(options: dict[str, str], expected: str | None) -> None:
     assert condition(**options) == expected
+
+
+_INVALID = {
+    "encoding": ("nope", "INVALID_PARAMETER_VALUE.CHARSET", ("csv", "json", "text", "xml")),
+    "charset": ("nope", "INVALID_PARAMETER_VALUE.CHARSET", ("csv", "json", "text", "xml")),
+    "timeZone": ("Nowhere", "INVALID_TIMEZONE", ("csv", "json", "xml")),
+    "dateFormat": ("yyyy-bb", "INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER", ("csv", "json", "xml")),
+    "timestampFormat": ("yyyy-qq", "CF_INVALID_OPTION_VALUE", ("csv", "json", "xml")),
+    "header": ("maybe", "CF_INVALID_OPTION_VALUE", ("csv",)),
+    "sep": ("", "CF_INVALID_OPTION_VALUE", ("csv",)),
+    "multiLine": ("x", "CF_INVALID_OPTION_VALUE", ("csv", "json")),
+    "skipRows": ("x", "CF_INVALID_OPTION_VALUE", ("csv",)),
+    **dict.fromkeys(("quote", "escape", "comment"), ("ab", "OPTION_VALUE_EXCEEDS_ONE_CHARACTER", ("csv",))),
+}
+_TEXTS = {"csv": "a\n1\n", "json": '{"a": "1"}\n', "text": "1\n", "xml": "<r><a>1</a></r>"}
+
+
+@pytest.mark.parametrize(
+    ("key", "cf_format"), [(key, name) for key, (*_, formats) in _INVALID.items() for name in formats]
+)
+def test_a_value_that_a_reader_refuses_has_its_condition(tmp_path: Path, key: str, cf_format: str) -> None:
+    value, condition, _ = _INVALID[key]
+    path = tmp_path / "a"
+    path.write_text(_TEXTS[cf_format])
+    more = {"rowTag": "r"} if cf_format == "xml" else {"header": True} if cf_format == "csv" else {}
+    column = "value" if cf_format == "text" else "a"
+    with pytest.raises(CloudFilesError) as error:
+        rows_of([path], schema_of(**{column: "string"}), cf_format=cf_format, **(more | {key: value}))
+    assert error.value.condition == condition
+    assert repr(value) in str(error.value)
 
 
 AUTH = {"cf_clientSecret": "hunter2", "cf_tenantId": "t"}

@@ -79,6 +79,13 @@ _EMPTY = ("''", "NULL", "path => ''", "path => NULL", "'', format => 'csv'")
             "read_files('{0}', format => 'xml', schema => 'a INT', fileNamePattern => 'x')",
             "XML_ROW_TAG_MISSING",
         ),
+        ("read_files('{0}', format => 'json', encoding => 'nope')", "INVALID_PARAMETER_VALUE.CHARSET"),
+        ("read_files('{0}', format => 'csv', sep => '')", "CF_INVALID_OPTION_VALUE"),
+        ("read_files('{0}', format => 'csv', header => 'maybe')", "CF_INVALID_OPTION_VALUE"),
+        (
+            "read_files('{0}', format => 'csv', dateFormat => 'yyyy-bb')",
+            "INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER",
+        ),
         ("read_files()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         *((f"{call}({path})", "CF_SOURCE_DIRECTORY_PATH_REQUIRED") for call in _CALLS for path in _EMPTY),
         *((f"{name}.``", "INVALID_EMPTY_LOCATION") for name in ("csv", "json", "orc", "parquet")),

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from pyspark.sql.types import DataType
 
 from lakeward.autoloader.options.option_values import Options
+from lakeward.errors import CloudFilesError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _ISO = re.compile(
@@ -103,6 +104,8 @@ _LETTERS = {
     "V": ("zone", r"[\w/+-]+"),
     "z": ("zone", r"[\w/+:-]+"),
 }  # fmt: skip
+# What neither Java's patterns nor Spark's have.
+_ILLEGAL_LETTERS = "AbBCfgiIjJlnNoprPRtTU"
 _FULL = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -210,6 +213,13 @@ class TextFormats:
             "Infinity": float("inf"),
             "-Infinity": float("-inf"),
         }  # fmt: skip
+        named = options.text("timeZone")
+        if named and parse_zone(named) is None:
+            raise CloudFilesError(
+                "INVALID_TIMEZONE",
+                f"Option timeZone is set to {named!r}, which is no time zone.",
+                next_step="Set a region such as Europe/Paris, or an offset such as +02:00.",
+            )
         return cls(
             parse_zone(zone) or parse_zone("UTC"),  # type: ignore[arg-type]
             _date_pattern(options, "timestampFormat"),
@@ -227,7 +237,23 @@ def _compile_pattern(text: str) -> DatePattern:
 
 def _date_pattern(options: Options, key: str) -> DatePattern | None:
     text = options.text(key)
-    return None if text is None else _compile_pattern(text)
+    if text is None:
+        return None
+    try:
+        return _compile_pattern(text)
+    except ValueError as error:
+        raise CloudFilesError(
+            _pattern_condition(text),
+            f"Option {key} is set to {text!r}; expected {error}.",
+            next_step="Correct the pattern, or read the column as text and convert it with to_timestamp.",
+        ) from None
+
+
+def _pattern_condition(text: str) -> str:
+    """Return the condition of a pattern with a letter that is none of Java's, or that lacks a parser here."""
+    letters = set(re.sub(r"'[^']*'", "", text))
+    is_illegal = not letters.isdisjoint(_ILLEGAL_LETTERS)
+    return "INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER" if is_illegal else "CF_INVALID_OPTION_VALUE"
 
 
 RANGES = {"byte": 7, "short": 15, "integer": 31, "long": 63}

@@ -5,6 +5,7 @@ Options arrive as strings, whatever the user passed (AL-1.1.9).
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -171,6 +172,20 @@ class Options:
     def rescued_column(self) -> str | None:
         """Return the name of the rescued data column, None if the user did not set it."""
         return self.text("rescuedDataColumn") or self.text("cloudFiles.rescuedDataColumn") or None
+
+    @property
+    def encoding(self) -> str:
+        """`charset`, or `encoding`. Raises CloudFilesError for an unknown one."""
+        name = self.raw.get("charset") or str(self.text("encoding"))
+        try:
+            codecs.lookup(name)
+        except LookupError:
+            raise CloudFilesError(
+                "INVALID_PARAMETER_VALUE.CHARSET",
+                f"Option encoding is set to {name!r}, which is no character set.",
+                next_step="Set one such as utf-8, utf-16, iso-8859-1 or windows-1252.",
+            ) from None
+        return name
 
     @property
     def name_glob(self) -> str | None:

@@ -6,8 +6,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lakeward.autoloader.options.option_values import Options
+from lakeward.errors import CloudFilesError
 
 Row = list["str | None"]
+
+
+def _require_valid_values(options: Options) -> None:
+    """Raise CloudFilesError for a value that Spark's reader refuses, too."""
+    options.value("header")
+    for key in ("quote", "escape", "comment", "charToEscapeQuoteEscaping"):
+        value = str(options.text(key) or "")
+        # Spark reads this text as the character with the code 0.
+        if len(value) > 1 and value != r"\u0000":
+            raise CloudFilesError(
+                "OPTION_VALUE_EXCEEDS_ONE_CHARACTER",
+                f"Option {key} is set to {value!r}; it takes one character.",
+                next_step="Correct the value or remove the option.",
+            )
+    if not (options.raw.get("delimiter") or options.text("sep")):
+        raise CloudFilesError(
+            "CF_INVALID_OPTION_VALUE",
+            "Option sep is set to ''; expected one character or more.",
+            next_step="Correct the value or remove the option.",
+        )
 
 
 @dataclass(frozen=True)
@@ -34,6 +55,7 @@ class CsvDialect:
         def text(key: str) -> str:
             return str(options.text(key) or "")
 
+        _require_valid_values(options)
         return cls(
             sep=(options.raw.get("delimiter") or text("sep")).replace("\\t", "\t"),
             quote=text("quote"),
@@ -46,7 +68,7 @@ class CsvDialect:
             multi_line=options.flag("multiLine"),
             skip=int(options.value("skipRows")),
             separator=options.text("lineSep"),
-            encoding=options.raw.get("charset") or text("encoding"),
+            encoding=options.encoding,
         )
 
     def row(self, line: str) -> Row:

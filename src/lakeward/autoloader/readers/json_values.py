@@ -140,7 +140,7 @@ class JsonText:
     @classmethod
     def of(cls, options: Options) -> JsonText:
         """Create the settings from the options."""
-        encoding = options.text("charset") or str(options.text("encoding"))
+        encoding = options.encoding
         separator = options.text("lineSep")
         return cls(
             None if encoding.upper().replace("_", "-") in ("UTF-8", "UTF8") else encoding,

@@ -26,7 +26,7 @@ class TextReader:
         options = builder.options
         self._whole = options.flag("wholeText")
         self._separator = options.text("lineSep")
-        self._encoding = options.raw.get("charset") or str(options.text("encoding"))
+        self._encoding = options.encoding
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches of many files, or of a part of one."""

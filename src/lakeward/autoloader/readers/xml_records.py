@@ -73,7 +73,7 @@ class XmlText:
         """Create the settings from the options."""
         return cls(
             str(options.text("rowTag")),
-            options.raw.get("charset") or str(options.text("encoding")),
+            options.encoding,
             options.flag("ignoreNamespace"),
         )
 
