@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,7 @@ def test_an_update_that_ends_while_views_are_refreshed(tmp_path: Path, ends: str
     wait_for(process, "right RUNNING")
     while not (tmp_path / "right").exists():
         assert process.poll() is None
+        time.sleep(0.05)
     if ends == "SIGKILL":
         kill(process)
     else:

@@ -9,60 +9,69 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.sql.construct import (
-    Command,
-    Construct,
-    Edit,
-    Edits,
-    Refusal,
-    Rows,
-    apply_edits,
-    register_function,
-    register_handler,
-    wrong_argument_count,
-)
-from lakeward.sql.constructs.catalog_listings import JDBC_FUNCTION_TYPE, JDBC_SPECIFIC_NAME, JDBC_TABLE_TYPE
-from lakeward.sql.constructs.clone import CopyLoadHistory
-from lakeward.sql.constructs.configuration_parameters import SQL_PARAMETERS, WAREHOUSE_SESSION
-from lakeward.sql.constructs.copy_into import CopyInto
-from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
-from lakeward.sql.constructs.materialized_views import (
-    AlterSchedule,
-    CreateStandaloneTable,
-    DropMaterializedView,
-    ExplainMaterializedView,
-    RefreshStandaloneTable,
-)
-from lakeward.sql.constructs.property_list import read_properties
-from lakeward.sql.constructs.tables import TrimLoadHistory
-from lakeward.sql.parameters import fill_parameters, unbound_parameters
-from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
-from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
-from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
-from lakeward.sql.session_context import current_context, run_with_delta
-from lakeward.sql.sql_types import type_text
-from lakeward.sql.standalone_tables import (
-    LABELS,
-    DatasetKind,
-    Refresh,
-    StandaloneTable,
-    find_standalone_table,
-    list_standalone_tables,
-)
-from lakeward.sql.statement_timeout import STATEMENT_TIMEOUT, set_timeout, time_limit
-from lakeward.sql.token_cursor import (
-    Token,
-    TokenCursor,
-    Unmatched,
-    is_complete,
-    spans,
-    split,
-    tokenize,
-    unquote_token,
-)
+from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakeward.sql.construct import (
+        Command,
+        Construct,
+        Edit,
+        Edits,
+        Refusal,
+        Rows,
+        apply_edits,
+        register_function,
+        register_handler,
+        wrong_argument_count,
+    )
+    from lakeward.sql.constructs.catalog_listings import (
+        JDBC_FUNCTION_TYPE,
+        JDBC_SPECIFIC_NAME,
+        JDBC_TABLE_TYPE,
+    )
+    from lakeward.sql.constructs.clone import CopyLoadHistory
+    from lakeward.sql.constructs.configuration_parameters import SQL_PARAMETERS, WAREHOUSE_SESSION
+    from lakeward.sql.constructs.copy_into import CopyInto
+    from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
+    from lakeward.sql.constructs.materialized_views import (
+        AlterSchedule,
+        CreateStandaloneTable,
+        DropMaterializedView,
+        ExplainMaterializedView,
+        RefreshStandaloneTable,
+    )
+    from lakeward.sql.constructs.property_list import read_properties
+    from lakeward.sql.constructs.tables import TrimLoadHistory
+    from lakeward.sql.parameters import fill_parameters, unbound_parameters
+    from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
+    from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
+    from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
+    from lakeward.sql.session_context import current_context, run_with_delta
+    from lakeward.sql.sql_types import type_text
+    from lakeward.sql.standalone_tables import (
+        LABELS,
+        DatasetKind,
+        Refresh,
+        StandaloneTable,
+        find_standalone_table,
+        list_standalone_tables,
+    )
+    from lakeward.sql.statement_timeout import STATEMENT_TIMEOUT, set_timeout, time_limit
+    from lakeward.sql.token_cursor import (
+        Token,
+        TokenCursor,
+        Unmatched,
+        is_complete,
+        spans,
+        split,
+        tokenize,
+        unquote_token,
+    )
+
+# Tasks and notebooks in Python need nothing of the constructs.
+__getattr__ = lazy_exports(__name__, __file__)
 
 
 def install(spark: SparkSession) -> None:
