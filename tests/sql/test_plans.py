@@ -92,6 +92,24 @@ def test_casts_of_parameters_are_no_safe_casts(spark: SparkSession, text: str, e
     assert [row[0] for row in spark.sql(text, values).collect()] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT :x::int", 5),
+        ("SELECT :x ?::int", 5),
+        ("SELECT 1 + :x?::int", 6),
+        ("SELECT abs(:x ?::int) + length(:y:a)", 8),
+        ("SELECT :y:a", "b c"),
+        ("SELECT concat(:y:a, :y:n::int)", "b c7"),
+        ("SELECT id FROM range(9) WHERE id = :y:n?::int AND :y:a = 'b c'", 7),
+        ("SELECT j:a || :x FROM (SELECT :y AS j)", "b c5"),
+    ],
+)
+def test_named_parameters_have_paths_and_safe_casts(spark: SparkSession, text: str, expected: object) -> None:
+    values = {"x": "5", "y": '{"a": "b c", "n": 7}'}
+    assert [row[0] for row in spark.sql(text, values).collect()] == [expected]
+
+
 def test_expressions_of_data_frames_have_it(spark: SparkSession) -> None:
     from pyspark.sql import functions as F
 

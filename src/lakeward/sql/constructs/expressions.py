@@ -101,21 +101,32 @@ def _begins_expression(before: Token) -> bool:
 def _literals(tokens: Sequence[Token]) -> list[Edit]:
     """Parenthesize the literal in `'…':a` and `'…'?::int`: Spark reads the colon as a parameter.
 
-    The parameter in `? ?::int`, too.
+    The parameter in `:x:a` and `? ?::int`, too.
     """
     edits: list[Edit] = []
     for i, token in enumerate(tokens[1:], 1):
-        is_operand = tokens[i - 1].is_string or tokens[i - 1].text == "?"
-        if token.text not in (":", "?::") or not is_operand:
+        if token.text not in (":", "?::"):
             continue
-        first = i - 1
+        first = _first_of_operand(tokens, i - 1)
+        if first is not None:
+            edits += [
+                Edit(tokens[first].start, tokens[first].start, "("),
+                Edit(tokens[i - 1].end, tokens[i - 1].end, ")"),
+            ]
+    return edits
+
+
+def _first_of_operand(tokens: Sequence[Token], last: int) -> int | None:
+    """Return where the literal or parameter begins that ends at `last`; None for another operand."""
+    if tokens[last].text == "?":
+        return last
+    if tokens[last].is_string:
+        first = last
         while first and tokens[first - 1].is_string:
             first -= 1
-        edits += [
-            Edit(tokens[first].start, tokens[first].start, "("),
-            Edit(tokens[i - 1].end, tokens[i - 1].end, ")"),
-        ]
-    return edits
+        return first
+    is_named = tokens[last].is_name and last > 0 and tokens[last - 1].text == ":"
+    return last - 1 if is_named and (last == 1 or _begins_expression(tokens[last - 2])) else None
 
 
 def _double_quotes(tokens: Sequence[Token]) -> list[Edit]:
