@@ -501,6 +501,7 @@ UV_CONFLICT = """
         ("invalid peer certificate: UnknownIssuer", "INDEX_CERTIFICATE_NOT_TRUSTED", "SSL_CERT_FILE"),
         ("401 Client Error: Unauthorized for url", "INDEX_REFUSED", "PIP_INDEX_URL"),
         ("ERROR: No matching distribution found for old==0.1", "DEPENDENCY_NOT_FOUND", "old==0.1"),
+        ("cause: Because gone was not found in the index", "DEPENDENCY_NOT_FOUND", "--without PACKAGE"),
         ("error: Failed to build `old==0.1`", "DEPENDENCY_NOT_BUILT", "old==0.1"),
         ("Something else\nERROR: it rains", "INSTALL_FAILED", "it rains"),
     ],

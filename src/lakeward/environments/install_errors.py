@@ -99,7 +99,7 @@ _RULES = (
         "DEPENDENCY_NOT_FOUND",
         _NOT_THERE,
         "The package index has no {reason} for this Python.",
-        f"Correct the pin. To use another index, {_INDEX}.",
+        f"Correct the pin, or leave the package out: --without PACKAGE. To use another index, {_INDEX}.",
         ConfigurationError,
     ),
     _Rule(
