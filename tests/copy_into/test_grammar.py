@@ -167,6 +167,21 @@ def test_at_most_a_thousand_files_and_not_with_a_pattern() -> None:
     assert (many.condition, both.condition) == ("COPY_INTO_SYNTAX_ERROR", "COPY_INTO_SYNTAX_ERROR")
 
 
+@pytest.mark.parametrize("key", ["force", "mergeSchema", "MERGESCHEMA"])
+@pytest.mark.parametrize(
+    ("value", "found"), [("true", True), (" FALSE ", False), ("maybe", None), ("1", None), ("", None)]
+)
+def test_a_copy_option_is_true_or_false(key: str, value: str, found: bool | None) -> None:
+    command = rewrite(f"COPY INTO t FROM '/x' FILEFORMAT = CSV COPY_OPTIONS ('{key}' = '{value}')")
+    assert isinstance(command, CopyInto)
+    if found is None:
+        with pytest.raises(SqlError, match="COPY_INTO_SYNTAX_ERROR"):
+            CopyIntoRequest.of(command)
+        return
+    request = CopyIntoRequest.of(command)
+    assert (request.force, request.merge_schema) == ((found, False) if key == "force" else (False, found))
+
+
 @pytest.mark.rule("8.15")
 @pytest.mark.parametrize(
     ("file_format", "option", "is_supported"),

@@ -53,6 +53,10 @@ def test_a_dry_run_finds_every_mistake_at_once_and_writes_nothing(lab: Lab) -> N
         def column(): return spark.read.table("SRC.raw").select("nam")
         @dp.materialized_view
         def raises(): return [][1]
+        dp.create_streaming_table("shapes")
+        for number, text in enumerate(["id", "CAST(id AS STRING) AS ID", "array(id) AS id", "id AS x"]):
+            @dp.append_flow(target="shapes", name=f"shape_{number}")
+            def shape(text=text): return spark.readStream.table("SRC.raw").selectExpr(text)
     """)  # fmt: skip
     lab.file("rules.py", """
         from pyspark import pipelines as dp
@@ -82,6 +86,7 @@ def test_a_dry_run_finds_every_mistake_at_once_and_writes_nothing(lab: Lab) -> N
         "INVALID_FLOW_QUERY",
         "UNRESOLVED_COLUMN.WITH_SUGGESTION",
         "PIPELINE_SOURCE_FAILED",
+        "UNABLE_TO_INFER_PIPELINE_TABLE_SCHEMA",
         "USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE",
         "UNRESOLVED_COLUMN.WITH_SUGGESTION",
         "PARSE_SYNTAX_ERROR",
@@ -91,6 +96,7 @@ def test_a_dry_run_finds_every_mistake_at_once_and_writes_nothing(lab: Lab) -> N
     assert "Did you mean `customers`?" in update.error and "lakeward seed" in update.error
     assert "kinds.py:16" in update.error and "kinds.py:18: IndexError" in update.error
     assert "'no such column' on `also_ruled`" in update.error
+    assert "`shape_2` writes `id` as array<int>" in update.error
     assert "Traceback" not in update.error and "lakeward/pipelines" not in update.error
     assert result(update, "customers").state == "COMPLETED"
     assert (everything_below(lab.folder), everything_below(lab.settings.home)) == before

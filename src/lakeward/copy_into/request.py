@@ -90,6 +90,14 @@ def _parse_flags(options: Mapping[str, str]) -> dict[str, bool]:
                 sql_state="42601",
                 next_step=f"Supported options: {', '.join(COPY_OPTIONS)}.",
             )
+        if value.strip().lower() not in ("true", "false"):
+            # Taken for false, a mistyped `force` would load nothing.
+            raise SqlError(
+                "COPY_INTO_SYNTAX_ERROR",
+                f"COPY_OPTIONS has {key} = '{value}'; expected true or false.",
+                sql_state="42601",
+                next_step="Correct the value or remove the option.",
+            )
         flags[key.lower()] = _is_true(value)
     return flags
 

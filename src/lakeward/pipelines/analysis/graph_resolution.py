@@ -23,6 +23,7 @@ from lakeward.pipelines.analysis.schema_enforcement import (
     align_to_schema,
     declared_schema,
     nullable_schema,
+    require_common_shapes,
 )
 from lakeward.pipelines.analysis.validation import (
     dataset_kind,
@@ -185,6 +186,8 @@ class GraphResolver:
         for each in evaluated:
             self._fit_query(dataset, kind, each, errors)
             found = nullable_schema(each.query.schema)
+            if schema is not None and dataset.is_table:
+                require_common_shapes(schema, found, dataset, each.flow)
             schema = found if schema is None else merge_new_fields(schema, found)
         whole = {
             each.flow.name

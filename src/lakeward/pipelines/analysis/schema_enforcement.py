@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.column_ddl import generated_columns, spark_ddl
-from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.error_location import error_message
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import jvm_view
@@ -39,6 +39,28 @@ def declared_schema(dataset: Dataset) -> StructType | None:
             + error_message(error),
         ) from None
     return parsed if isinstance(parsed, StructType) else None
+
+
+_NESTED = ("struct", "array", "map")
+
+
+def require_common_shapes(schema: StructType, found: StructType, dataset: Dataset, flow: Flow) -> None:
+    """Raise PipelineError if a column of a flow is nested, and the other flows' is not or differently.
+
+    No table holds both; types without fields are cast as in other writes.
+    """
+    known = {field.name.lower(): field.dataType for field in schema.fields}
+    for field in found.fields:
+        other = known.get(field.name.lower())
+        kinds = {each.typeName() for each in (field.dataType, other) if each is not None}
+        if len(kinds) > 1 and not kinds.isdisjoint(_NESTED):
+            assert other is not None
+            raise PipelineError(
+                "UNABLE_TO_INFER_PIPELINE_TABLE_SCHEMA",
+                f"{flow.location}: the flow `{flow.name}` writes `{field.name}` as "
+                f"{field.dataType.simpleString()}; `{dataset.name}` has it as {other.simpleString()}.",
+                next_step="Give the flows of a table the same types.",
+            )
 
 
 def align_to_schema(
