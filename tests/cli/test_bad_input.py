@@ -72,7 +72,7 @@ FAULTS = {
     ),
     "a mistyped key of AUTO CDC": Fault(
         FEED.format('create_auto_cdc_flow(target="held", source="feed", keys=["idd"], sequence_by="id")'),
-        ("UNRESOLVED_COLUMN", "shop.py:4", "idd", "dp.create_auto_cdc_flow(target="),
+        ("AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA", "shop.py:4", "idd", "dp.create_auto_cdc_flow("),
     ),
     "a mistyped key of snapshots": Fault(
         FEED.format('create_auto_cdc_from_snapshot_flow(target="held", source="feed", keys=["idd"])'),
