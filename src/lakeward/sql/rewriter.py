@@ -46,6 +46,7 @@ from lakeward.sql.constructs import (
     table_history,
     table_json,
     tables,
+    tag_policies,
     temporary_tables,
     temporary_views,
     time_travel,
@@ -110,6 +111,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *query_tags.CONSTRUCTS,
     *configuration_parameters.CONSTRUCTS,
     *policies.CONSTRUCTS,
+    *tag_policies.CONSTRUCTS,
 )
 
 

@@ -105,6 +105,16 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         return isPath(i) ? null : folder.read(folder.object(in(i.namespace())[0], in(i).name(), "table.about"));
     }
 
+    /** The same about the schema of a table. */
+    ObjectNode aboutSchema(Identifier i) {
+        return isPath(i) ? null : folder.read(folder.object(in(i.namespace())[0], "", "schema.about"));
+    }
+
+    /** The same about its catalog. */
+    ObjectNode aboutCatalog(Identifier i) {
+        return isPath(i) ? null : folder.read(folder.catalogObject(in(i.namespace())[0]));
+    }
+
     // ---- tables
 
     /** Spark passes a name with an unknown catalog with that part in the namespace: no such table. */

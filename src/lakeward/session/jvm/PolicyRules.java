@@ -84,7 +84,8 @@ public class PolicyRules extends SessionRule {
         CatalogTable table = CatalogTable.find(session, name);
         if (table == null) return null;
         if (!(table.catalog instanceof Catalog)) return kept(session, table);
-        ObjectNode about = ((Catalog) table.catalog).about(table.identifier);
+        Catalog catalog = (Catalog) table.catalog;
+        ObjectNode about = TagPolicies.effective(session, catalog, table.identifier, catalog.about(table.identifier));
         return !Policies.isGoverned(about) ? null : new Governed(table.catalog.name(), table.identifier, about);
     }
 

@@ -79,6 +79,11 @@ public class WarehouseLayout {
         return new Path(new Path(URI.create(json.get("location").asText())), table(database, table).getName());
     }
 
+    /** The file with what is kept about the catalog of a schema (object_metadata.py). */
+    Path catalogObject(String database) {
+        return new Path(new Path(schema(database).getParent(), OBJECTS), ".catalog.about.json");
+    }
+
     Path object(String database, String name, String kind) {
         return new Path(new Path(schema(database), OBJECTS), own(name.toLowerCase(java.util.Locale.ROOT)) + "." + kind + ".json");
     }

@@ -117,6 +117,7 @@ SOURCES = (
     "AddedFiles",
     "ChangeFeeds",
     "PlannedDescriptions",
+    "TagPolicies",
     "PolicyRules",
     "EmptySnapshot",
     "ListedSnapshot",

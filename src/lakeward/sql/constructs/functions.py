@@ -51,11 +51,15 @@ def configured_groups(spark: SparkSession) -> list[str]:
     return [name.strip() for name in (configured or "").split(",") if name.strip()]
 
 
+def user_groups(spark: SparkSession) -> list[str]:
+    """Return the user's groups, those of every user included."""
+    return list(dict.fromkeys([*_DEFAULT_GROUPS, *configured_groups(spark)]))
+
+
 def _groups(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Rows:
     """Return the user's groups, for is_member and is_account_group_member."""
     del positional, named
-    names = configured_groups(spark)
-    return Rows("name STRING", [[name] for name in dict.fromkeys([*_DEFAULT_GROUPS, *names])])
+    return Rows("name STRING", [[name] for name in user_groups(spark)])
 
 
 def _current_version(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Rows:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.session import is_information_schema
+from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import (
     BEGINNING,
     Command,
@@ -63,7 +64,9 @@ class Securable:
         if self.kind == "CATALOG":
             context.require_catalog(full[0])
         elif self.kind == "TABLE":
-            spark.table(quote_name(self.name))
+            # Not what may be seen of it: policies that contradict each other are mended by such statements.
+            jvm: Any = jvm_view(spark)
+            jvm.lakeward.PolicyRules.rows(java_session(spark), quote_name(self.name))
             if self.dataset is not None:
                 require_dataset(spark, self.name, self.dataset)
         elif self.kind == EXTERNAL_LOCATION:
@@ -318,11 +321,9 @@ def _comment_on(cursor: TokenCursor) -> CommentOn:
 
 
 _NO_SUCH_OBJECTS = "a local lakehouse has no such objects."
-_NO_POLICY = "SET ROW FILTER and SET MASK of a table are enforced here."
 _NO_GROUPS = "the user's groups come from `spark.lakeward.groups` or LAKEWARD_GROUPS."
 # What a statement begins with, and the reason.
 _UNSUPPORTED = {
-    **dict.fromkeys(("CREATE POLICY", "CREATE OR REPLACE POLICY", "DROP POLICY"), _NO_POLICY),
     **dict.fromkeys(("CREATE GROUP", "ALTER GROUP", "DROP GROUP"), _NO_GROUPS),
     "DENY": "Unity Catalog has GRANT and REVOKE alone.",
     "SYNC": "CREATE TABLE … DEEP CLONE copies a table into another catalog.",
@@ -330,14 +331,7 @@ _UNSUPPORTED = {
     "SHOW ARCHIVED FILES": "files of a local lakehouse are never archived: every query can read them.",
     **dict.fromkeys(
         (
-            *(
-                "SHOW POLICIES",
-                "SHOW EFFECTIVE POLICIES",
-                "DESCRIBE POLICY",
-                "DESC POLICY",
-                "SHOW ALL IN SHARE",
-            ),
-            *("SHOW RECIPIENTS", "SHOW PROVIDERS", "SHOW CONNECTIONS"),
+            *("SHOW ALL IN SHARE", "SHOW RECIPIENTS", "SHOW PROVIDERS", "SHOW CONNECTIONS"),
             *("CREATE FOREIGN CATALOG", "VALIDATE STORAGE CREDENTIAL"),
         ),
         _NO_SUCH_OBJECTS,

@@ -197,13 +197,18 @@ def _function(cursor: TokenCursor, *before_arguments: str, required: bool) -> Po
         cursor.need(*before_arguments)
     elif not cursor.words(*before_arguments):
         return PolicyFunction(name)
+    return PolicyFunction(name, read_arguments(cursor))
+
+
+def read_arguments(cursor: TokenCursor) -> list[Argument]:
+    """Read the arguments of a policy's function in parentheses; raises Unmatched."""
     arguments: list[Argument] = []
     cursor.need("(")
     while not cursor.words(")"):
         if arguments:
             cursor.need(",")
         arguments.append(_argument(cursor))
-    return PolicyFunction(name, arguments)
+    return arguments
 
 
 def _argument(cursor: TokenCursor) -> Argument:
