@@ -80,9 +80,9 @@ def test_another_table_decorator_is_not_ours(look: Look) -> None:
 
 
 def test_options_in_a_dict_are_found_wherever_it_goes(look: Look) -> None:
-    found = look('OPTIONS = {"cloudFiles.format": "excel", "cloudFiles.useNotifications": True, "x": 1}\n')
+    found = look('OPTIONS = {"cloudFiles.format": "iceberg", "cloudFiles.useNotifications": True, "x": 1}\n')
     assert found.verdicts() == {
-        "option cloudFiles.format=excel": "refused", "option cloudFiles.useNotifications": "differs"
+        "option cloudFiles.format=iceberg": "refused", "option cloudFiles.useNotifications": "differs"
     }  # fmt: skip
 
 
