@@ -67,10 +67,7 @@ class ColumnarReader:
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches, file by file."""
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
+        for status, data in self._contents.read_all(files):
             try:
                 source = self._opened(data)
                 self._check(status, source.schema)

@@ -57,10 +57,7 @@ class CsvReader:
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches of many files, or of a part of one."""
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
+        for status, data in self._contents.read_all(files):
             plain = self._plain(status, data)
             if plain is not None:
                 yield from plain

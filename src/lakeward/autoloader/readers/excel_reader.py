@@ -16,9 +16,9 @@ from lakeward.autoloader.readers.excel_sheet import Cell, Sheet, cell_text, open
 from lakeward.autoloader.readers.file_contents import FileContents
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType
-
     from lakeward.autoloader.discovery.file_listing import FileStatus
+
+_DATES = ("date", "timestamp", "timestamp_ntz")
 
 
 class ExcelReader:
@@ -37,10 +37,7 @@ class ExcelReader:
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield one record batch per file."""
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
+        for status, data in self._contents.read_all(files):
             try:
                 sheet = open_sheet(data, self._builder.options)
             except ValueError as error:
@@ -67,7 +64,7 @@ class ExcelReader:
         import pyarrow.compute as pc
 
         dtype, arrow = self._builder.data[name], self._builder.arrow.field(name).type
-        if has_dates(dtype):
+        if dtype.typeName() in _DATES:
             # The texts of a date and of a time begin with the date.
             size = len("2024-01-31") if dtype.typeName() == "date" else None
             own = [str(cell)[:size] if isinstance(cell, date) else None for cell in cells]
@@ -78,8 +75,3 @@ class ExcelReader:
             ]
             return pc.coalesce(*parsed)
         return parse_column([cell_text(cell) for cell in cells], dtype, arrow, self._formats)[0]
-
-
-def has_dates(dtype: DataType) -> bool:
-    """Return whether values of the type are dates or times of a date."""
-    return dtype.typeName() in ("date", "timestamp", "timestamp_ntz")

@@ -215,6 +215,13 @@ class FileContents:
     skips: SkippedFiles | None = None
     _storages: dict[str, Storage] = field(default_factory=dict)
 
+    def read_all(self, files: Iterable[FileStatus]) -> Iterator[tuple[FileStatus, bytes]]:
+        """Yield the files that are not skipped with their contents, each when it is needed; raise as `of`."""
+        for status in files:
+            data = self.of(status)
+            if data is not None:
+                yield status, data
+
     def of(self, status: FileStatus) -> bytes | None:
         """Return the decompressed content, None if the file is skipped; raise CloudFilesError."""
         scheme = status.path.partition("://")[0] if "://" in status.path else ""

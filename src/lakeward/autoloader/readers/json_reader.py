@@ -92,12 +92,9 @@ class JsonReader:
 
         Lines of a large file are read in parts: the values of a line need many times its memory.
         """
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
-            data = self._text.lines(data)
-            for part in [data] if self._multi_line else parts_of_lines(data, BYTES):
+        for status, data in self._contents.read_all(files):
+            lines = self._text.lines(data)
+            for part in [lines] if self._multi_line else parts_of_lines(lines, BYTES):
                 plain = None if self._multi_line else self._plain.batches(status, part)
                 if plain is not None:
                     yield from plain

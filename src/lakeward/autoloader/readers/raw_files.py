@@ -33,10 +33,7 @@ class TextReader:
         texts: list[str] = []
         counts: list[tuple[FileStatus, int]] = []
         size = 0
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
+        for status, data in self._contents.read_all(files):
             rows = self._texts(data)
             for first in range(0, len(rows), TEXT_ROWS):
                 part = rows[first : first + TEXT_ROWS]
@@ -85,10 +82,7 @@ class BinaryReader:
         """Yield record batches of many small files, or of a large one."""
         chosen: list[tuple[FileStatus, bytes]] = []
         size = 0
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
+        for status, data in self._contents.read_all(files):
             chosen.append((status, data))
             size += len(data)
             if size >= BINARY_BYTES or len(chosen) >= BINARY_FILES:

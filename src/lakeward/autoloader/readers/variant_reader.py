@@ -31,10 +31,7 @@ class VariantReader:
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches, file by file."""
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
+        for status, data in self._contents.read_all(files):
             records = self._texts(data)
             while part := [record for _, record in zip(range(ROWS), records, strict=False)]:
                 yield self._batch(status, part)

@@ -106,10 +106,7 @@ class XmlReader:
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches of many files, or of a part of one."""
-        for status in files:
-            data = self._contents.of(status)
-            if data is None:
-                continue
+        for status, data in self._contents.read_all(files):
             records = self._text.records(data)
             if self._xsd is not None:
                 records = [self._xsd.checked(record) for record in records]

@@ -366,10 +366,8 @@ def infer_schema(files: Sequence[FileStatus], options: Options, *, also_orc: boo
 
     inference = _create_inference(options, also_orc=also_orc)
     contents = FileContents(options)
-    for status in files:
-        data = contents.of(status)
-        if data is not None:
-            inference.add(data)
+    for _, data in contents.read_all(files):
+        inference.add(data)
     schema = inference.schema()
     if not schema.fields:
         shown = FileNames.encode(files[0].key) if files else ""
