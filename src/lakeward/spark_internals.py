@@ -179,19 +179,6 @@ def session_state(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession.sessionState()
 
 
-def has_data_source(spark: SparkSession, name: str) -> bool:
-    """Return whether the session has a data source of that name: a Python one, or one of its jars."""
-    state = session_state(spark)
-    if state.dataSourceManager().dataSourceExists(name):
-        return True
-    jvm: Any = jvm_view(spark)
-    try:
-        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(name, state.conf())
-    except Exception:  # noqa: BLE001  # the JVM's error for a name that it does not know
-        return False
-    return True
-
-
 def catalog_manager(spark: SparkSession) -> JavaObject:
     """Return the JVM's CatalogManager of a session."""
     return session_state(spark).catalogManager()

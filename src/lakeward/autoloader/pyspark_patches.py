@@ -29,8 +29,9 @@ from lakeward.errors import CloudFilesError
 from lakeward.patching import Order, PatchSpec
 from lakeward.spark_internals import (
     analyzed_plan,
-    has_data_source,
     java_query,
+    java_session,
+    jvm_view,
     scala_list,
     use_python_progress,
 )
@@ -50,6 +51,12 @@ class _ReaderState:
         self.format = ""
         self.schema: Any = None
         self.options: dict[str, str] = {}
+
+    def parsed_schema(self) -> Any:
+        """Return the schema as a type, None for none."""
+        from pyspark.sql.types import _parse_datatype_string
+
+        return _parse_datatype_string(self.schema) if isinstance(self.schema, str) else self.schema
 
 
 def _reader_state(reader: Any) -> _ReaderState:
@@ -112,7 +119,7 @@ def _patch_stream_load(before: Any) -> Any:
 
 
 def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
-    from pyspark.sql.types import StructType, _parse_datatype_string
+    from pyspark.sql.types import StructType
 
     from lakeward.autoloader.data_sources import CloudFilesDataSource, register_data_source
     from lakeward.autoloader.error_translation import to_analysis_exception
@@ -121,7 +128,7 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
 
     seen, spark = _reader_state(reader), reader._spark
     register_data_source(spark, CloudFilesDataSource)
-    schema: Any = _parse_datatype_string(seen.schema) if isinstance(seen.schema, str) else seen.schema
+    schema = seen.parsed_schema()
     path = path if path is not None else seen.options.get("path")
     try:
         plan, columns = define_stream(spark, path=path, user_options=seen.options, user_schema=schema)
@@ -148,7 +155,7 @@ def _patch_batch_load(before: Any) -> Any:
         state = _reader_state(self)
         if state.format == "cloudfiles":
             raise to_analysis_exception(batch_usage_error())
-        if state.format == "excel" and not has_data_source(self._spark, "excel"):
+        if state.format == "excel" and not _has_reader(self._spark, "excel"):
             if schema is not None:
                 self.schema(schema)
             self.options(**options)
@@ -158,18 +165,20 @@ def _patch_batch_load(before: Any) -> Any:
     return load
 
 
-def _load_excel(reader: Any, path: Any) -> DataFrame:
-    from pyspark.sql.types import _parse_datatype_string
+def _has_reader(spark: Any, name: str) -> bool:
+    jvm: Any = jvm_view(spark)
+    return bool(jvm.lakeward.FormatCheck.hasReader(java_session(spark), name))
 
+
+def _load_excel(reader: Any, path: Any) -> DataFrame:
     from lakeward.autoloader.error_translation import to_analysis_exception
     from lakeward.autoloader.excel_files import read_excel
 
     state = _reader_state(reader)
     path = path if path is not None else state.options.get("path")
     paths = [str(each) for each in path] if isinstance(path, (list, tuple)) else [str(path or "")]
-    schema: Any = _parse_datatype_string(state.schema) if isinstance(state.schema, str) else state.schema
     try:
-        return read_excel(reader._spark, paths, state.options, schema)
+        return read_excel(reader._spark, paths, state.options, state.parsed_schema())
     except CloudFilesError as error:
         raise to_analysis_exception(error) from None
 

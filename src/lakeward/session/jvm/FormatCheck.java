@@ -115,15 +115,21 @@ public class FormatCheck extends SessionRule {
 
     /** Databricks reads Excel itself; Spark does so with a data source that the project brings. */
     private static void requireReader(SparkSession session, String format) {
-        if (!format.equalsIgnoreCase("excel") || session.sessionState().dataSourceManager().dataSourceExists(format)) return;
-        try {
-            DataSource.lookupDataSource(format, session.sessionState().conf());
-            return;
-        } catch (Exception absent) {
-            // Spark's own error has no next step.
-        }
+        if (!format.equalsIgnoreCase("excel") || hasReader(session, format)) return;
+        // Spark's own error has no next step.
         throw PythonSqlBridge.error("UNSUPPORTED_SQL", "0A000", "The format excel is not supported here in a stream or before a path: read the files with"
             + " spark.read.excel(path) or read_files(path, format => 'excel'), in a stream with the option cloudFiles.format.");
+    }
+
+    /** Whether the session has a data source of that name: a Python one, or one of its jars. */
+    public static boolean hasReader(SparkSession session, String format) {
+        if (session.sessionState().dataSourceManager().dataSourceExists(format)) return true;
+        try {
+            DataSource.lookupDataSource(format, session.sessionState().conf());
+            return true;
+        } catch (Exception absent) {
+            return false;
+        }
     }
 
     /** Files that are no Delta table are not read as one; Delta reports an absent table, as if there were no files. */

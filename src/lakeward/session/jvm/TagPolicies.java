@@ -7,8 +7,8 @@ import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
 
 /**
- * The policies of catalogs, schemas and tables that apply by tags. sql/constructs/tag_policies.py decides which of them
- * hold for a table and the user.
+ * The policies of catalogs, schemas and tables that apply by tags. sql/constructs/tag_policy_evaluation.py decides which
+ * of them hold for a table and the user.
  */
 public class TagPolicies {
 

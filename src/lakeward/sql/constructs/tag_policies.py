@@ -41,8 +41,8 @@ class CreatePolicy(Command):
     replaces: bool
 
     def run(self, spark: SparkSession) -> None:
-        _, full = self.securable.require(spark)
-        existing = _stored(spark, self.securable)
+        context, full = self.securable.require(spark)
+        existing = context.metadata(self.securable.kind, full).get(POLICIES, {})
         if self.name.lower() in existing and not self.replaces:
             raise SqlError(
                 "POLICY_ALREADY_EXISTS",
@@ -70,7 +70,7 @@ class DropPolicy(Command):
     securable: Securable
 
     def run(self, spark: SparkSession) -> None:
-        existing = _stored(spark, self.securable)
+        existing = self.securable.metadata(spark).get(POLICIES, {})
         _require(existing, self.name, self.securable)
         kept = {name: policy for name, policy in existing.items() if name != self.name.lower()}
         self.securable.update(spark, **{POLICIES: kept})
@@ -107,8 +107,9 @@ class DescribePolicy(Command):
     securable: Securable
 
     def run(self, spark: SparkSession) -> Rows:
-        _, full = self.securable.require(spark)
-        stored = _require(_stored(spark, self.securable), self.name, self.securable)
+        context, full = self.securable.require(spark)
+        existing = context.metadata(self.securable.kind, full).get(POLICIES, {})
+        stored = _require(existing, self.name, self.securable)
         policy = TagPolicy.of(stored)
         matches = [
             f"{match.condition} AS {match.alias}" if match.alias else match.condition
@@ -131,11 +132,6 @@ class DescribePolicy(Command):
             ("Using Columns", ", ".join(arguments)),
         ]
         return Rows("info_name STRING, info_value STRING", [[name, value] for name, value in lines if value])
-
-
-def _stored(spark: SparkSession, securable: Securable) -> dict[str, Any]:
-    policies: dict[str, Any] = securable.metadata(spark).get(POLICIES, {})
-    return policies
 
 
 def _require(existing: Mapping[str, Any], name: str, securable: Securable) -> Mapping[str, Any]:
