@@ -238,3 +238,39 @@ def test_what_may_not_be_read_of_the_past_is_refused(sql: Any) -> None:
     assert condition(sql, f"SELECT * FROM {PEOPLE} VERSION AS OF 0") == name
     clone = f"CREATE TABLE {SCHEMA}.copy CLONE {PEOPLE}"
     assert condition(sql, clone) == "ROW_LEVEL_SECURITY_TABLE_CLONE_SOURCE_NOT_SUPPORTED"
+
+
+def _of_stream(spark: SparkSession) -> list[Any]:
+    query = spark.readStream.table(PEOPLE).writeStream.format("memory").queryName("tag_policies_seen")
+    query.trigger(availableNow=True).start().awaitTermination()
+    return spark.table("tag_policies_seen").collect()
+
+
+def _of_view(spark: SparkSession) -> list[Any]:
+    spark.sql(f"CREATE OR REPLACE MATERIALIZED VIEW {SCHEMA}.refreshed AS SELECT * FROM {PEOPLE}")
+    try:
+        return spark.table(f"{SCHEMA}.refreshed").collect()
+    finally:
+        spark.sql(f"DROP MATERIALIZED VIEW {SCHEMA}.refreshed")
+
+
+READS = {
+    "spark.table": lambda spark: spark.table(PEOPLE).collect(),
+    "spark.read.table": lambda spark: spark.read.table(PEOPLE).collect(),
+    "format": lambda spark: spark.read.format("delta").table(PEOPLE).collect(),
+    "alias": lambda spark: spark.sql(f"SELECT p.* FROM {PEOPLE} AS p").collect(),
+    "subquery": lambda spark: spark.sql(f"SELECT * FROM (SELECT * FROM {PEOPLE})").collect(),
+    "CTE": lambda spark: spark.sql(f"WITH p AS (SELECT * FROM {PEOPLE}) SELECT * FROM p").collect(),
+    "IDENTIFIER": lambda spark: spark.sql("SELECT * FROM IDENTIFIER(:t)", {"t": PEOPLE}).collect(),
+    "upper case": lambda spark: spark.sql(f"SELECT * FROM {PEOPLE.upper()}").collect(),
+    "pandas": lambda spark: [tuple(row) for row in spark.table(PEOPLE).toPandas().itertuples(index=False)],
+    "stream": _of_stream,
+    "materialized view": _of_view,
+}
+
+
+def test_every_read_by_name_is_masked(spark: SparkSession, sql: Any) -> None:
+    match = "MATCH COLUMNS has_tag_value('pii', 'ssn') AS c ON COLUMN c"
+    sql(f"CREATE POLICY hide ON SCHEMA {SCHEMA} {MASK} {EVERYBODY} {match}")
+    for name, read in READS.items():
+        assert sorted(map(tuple, read(spark))) == HIDDEN, name
