@@ -2,8 +2,8 @@
 #
 #   make run [DATA=dir] [DAYS=n]   the main job on the target `dev`
 #   make test-fast [WORKERS=n]     the tests that start no JVM
-#   make test [WORKERS=n]          style, types, layers, workflows, then all tests but the long proofs
-#                                  COVERAGE=1 measures coverage, too
+#   make test [WORKERS=n] [CASES=n]  style, types, layers, workflows, then all tests but the long proofs
+#                                  CASES: of each matrix with a JVM; COVERAGE=1 measures coverage, too
 #   make test-all                  the same, the long proofs, and the product's own Spark settings
 #   make warm [TESTS='path …']     tests in a JVM of their own and in a daemon: which results differ
 #   make bench [CASE=glob]         benchmarks
@@ -15,6 +15,8 @@
 PYTHON ?=
 BIN := .venv/bin
 COVERAGE ?=
+# Cases of each matrix of tests with a JVM: one by default (tests/lanes.py).
+CASES ?=
 # A worker is a process with a JVM of 2 to 3 GB; a file's tests stay in one worker.
 WORKERS ?= 2
 PYTEST := -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25 --durations-min=5 \
@@ -60,7 +62,7 @@ test-fast: set-up-dev
 	@LAKEWARD_TEST_LANE=fast $(BIN)/python $(PYTEST) -m "not slow and not process and not spark"
 
 test: lint
-	@LAKEWARD_TEST_LANE=default $(BIN)/python $(PYTEST)
+	@LAKEWARD_TEST_LANE=default LAKEWARD_TEST_CASES=$(CASES) $(BIN)/python $(PYTEST)
 
 test-all: lint
 	@LAKEWARD_TEST_LANE=all $(BIN)/python $(PYTEST) -m ""

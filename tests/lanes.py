@@ -7,8 +7,8 @@
 | all | `make test-all` | everything, with the product's own Spark settings |
 
 A long proof is marked `slow`. Of a matrix whose cases differ little, the default lane runs those that
-`sampled` names. Of every other matrix of tests with a JVM, it runs `CASES_KEPT` cases; pytest called without
-make, as for one file, runs all of them.
+`sampled` names. Of every other matrix of tests with a JVM, it runs one case, or as many as
+`make test CASES=n` says; pytest called without make, as for one file, runs all of them.
 
 A test is not in the fast lane when it uses the shared session (marked `spark` at collection), or starts a
 JVM or pytest of its own or builds an environment (marked `process` by its author). The fast lane puts a
@@ -50,7 +50,7 @@ QUICK_CONF = {
 
 
 # Parameter sets of one test with a JVM that the default lane runs.
-CASES_KEPT = 3
+CASES_KEPT = int(os.environ.get("LAKEWARD_TEST_CASES") or 1)
 
 
 def session_conf() -> dict[str, str]:

@@ -44,9 +44,9 @@ def test_some_cases_remain_and_the_same_in_every_worker(mark: str, monkeypatch: 
 def test_cases_that_are_long_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(lanes.LANE, "default")
     cases = _matrix("spark")
-    for case in cases[3:]:
+    for case in cases[lanes.CASES_KEPT :]:
         case.marks.add("slow")
-    assert _remaining(cases) == {case.nodeid for case in cases[:3]}
+    assert _remaining(cases) == {case.nodeid for case in cases[: lanes.CASES_KEPT]}
 
 
 def test_tests_without_a_jvm_run_all_cases(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.session import condition_of
-from lakeward.sql.constructs.transactions import AtomicBlock
-from lakeward.sql.rewriter import rewrite
+from lakeward.sql import split
+from tests.processes import SharedDaemon, environ_without, outcome
 
 _KEY = "spark.databricks.delta.commitInfo.userMetadata"
 
@@ -24,6 +27,8 @@ def schema(spark: SparkSession) -> Iterator[str]:
     for table in ("a", "b"):
         spark.sql(f"CREATE TABLE {table} AS SELECT * FROM VALUES (1, 10), (2, 20) t(id, v)")
     yield name
+    spark.sql("ROLLBACK")
+    spark.sql("SET AUTOCOMMIT = TRUE")
     spark.sql("USE main.default")
     spark.sql(f"DROP SCHEMA {name} CASCADE")
 
@@ -37,22 +42,36 @@ _STATEMENTS = {
     "insert": "INSERT INTO {} VALUES (3, 30)",
     "insert table": "INSERT INTO TABLE {} VALUES (3, 30)",
     "overwrite": "INSERT OVERWRITE {} SELECT 9, 9",
-    "overwrite table": "INSERT OVERWRITE TABLE {} SELECT 9, 9",
+    "replace where": "INSERT INTO {} REPLACE WHERE id = 1 SELECT 1, 8",
+    "replace using": "INSERT INTO {} REPLACE USING (id) SELECT 1, 7",
+    "by name": "INSERT INTO {} BY NAME SELECT 1 AS v, 11 AS id",
+    "identifier": "INSERT INTO IDENTIFIER('{}') VALUES (4, 40)",
+    "dynamic": "EXECUTE IMMEDIATE 'INSERT INTO {} VALUES (5, 50)'",
     "update": "UPDATE {} SET v = 0 WHERE id = 1",
     "delete": "DELETE FROM {} WHERE id = 1",
-    "truncate": "TRUNCATE TABLE {}",
-    "merge": "MERGE INTO {} t USING b s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v + 1",
+    "merge": "MERGE INTO {} t USING b s ON t.id = s.id + 1 WHEN NOT MATCHED THEN INSERT *",
     "evolution": "MERGE WITH SCHEMA EVOLUTION INTO {} t USING b s ON t.id = s.id WHEN MATCHED THEN DELETE",
 }
-
-
-@pytest.mark.parametrize("table", ["a", "c.s.a", "`a`"])
-@pytest.mark.parametrize("statement", _STATEMENTS)
-def test_the_tables_that_a_block_writes_are_known(statement: str, table: str) -> None:
-    block = rewrite(f"BEGIN ATOMIC {_STATEMENTS[statement].format(table)}; SELECT * FROM a; END")
-    assert isinstance(block, AtomicBlock)
-    assert block.tables == [table.strip("`").split(".")]
-    assert "ATOMIC" not in block.script
+# Source: https://docs.databricks.com/aws/en/error-messages/transaction-not-supported-error-class
+_REFUSED = {
+    "create": "CREATE TABLE c (id INT)",
+    "create as": "CREATE TABLE c AS SELECT 1 AS id",
+    "replace": "CREATE OR REPLACE TABLE a AS SELECT 1 AS id",
+    "view": "CREATE VIEW c AS SELECT 1 AS id",
+    "drop": "DROP TABLE a",
+    "alter": "ALTER TABLE a ADD COLUMN c INT",
+    "properties": "ALTER TABLE a SET TBLPROPERTIES ('a' = 'b')",
+    "truncate": "TRUNCATE TABLE a",
+    "optimize": "OPTIMIZE a",
+    "vacuum": "VACUUM a",
+    "restore": "RESTORE TABLE a TO VERSION AS OF 0",
+    "clone": "CREATE TABLE c DEEP CLONE a",
+    "copy into": "COPY INTO a FROM '/missing' FILEFORMAT = JSON",
+    "volume": "CREATE VOLUME c",
+    "schema": "CREATE SCHEMA c",
+    "grant": "GRANT SELECT ON TABLE a TO `users`",
+    "comment": "COMMENT ON TABLE a IS 'c'",
+}
 
 
 def test_a_failure_undoes_all_statements_of_all_blocks(spark: SparkSession, schema: str) -> None:
@@ -69,10 +88,9 @@ def test_a_failure_undoes_all_statements_of_all_blocks(spark: SparkSession, sche
         spark.conf.unset(_KEY)
     assert [_rows(spark, table) for table in ("a", "b")] == [_UNTOUCHED] * 2
     commits = spark.sql("DESCRIBE HISTORY a").collect()
-    # After an overwrite some statements find no row, and make no commit.
     assert commits[0]["operation"] == "RESTORE"
-    assert len(commits) > 5
-    assert commits[0]["userMetadata"].startswith("rollback of transaction")
+    assert {commit["userMetadata"] for commit in commits} == {"mine", None}
+    assert len(commits) > 10
 
 
 def test_a_block_that_succeeds_keeps_all_changes_and_gives_the_last_result(
@@ -95,38 +113,199 @@ def test_a_block_that_succeeds_keeps_all_changes_and_gives_the_last_result(
 
 
 def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schema: str) -> None:
+    spark.sql("BEGIN TRANSACTION")
+    spark.sql("INSERT INTO a VALUES (3, 3)")
+    spark.sql("INSERT INTO b VALUES (3, 3)")
+    spark.newSession().sql(f"INSERT INTO {schema}.a VALUES (4, 4)")
+    with pytest.raises(AnalysisException, match=r"/a \(version 0\)") as caught:
+        spark.sql("ROLLBACK")
+    assert condition_of(caught.value) == "TRANSACTION_ROLLBACK_CONFLICT"
+    assert _rows(spark, "a") == [*_UNTOUCHED, (3, 3), (4, 4)]
+    assert _rows(spark, "b") == _UNTOUCHED
+
+
+@pytest.mark.parametrize("end", ["commit transaction", "ROLLBACK /* all */ WORK"])
+@pytest.mark.parametrize("statement", _STATEMENTS)
+def test_a_transaction_sees_its_writes_and_keeps_or_undoes_them(
+    spark: SparkSession, schema: str, statement: str, end: str
+) -> None:
+    spark.sql("CREATE TABLE expected AS SELECT * FROM a")
+    spark.sql(_STATEMENTS[statement].format("expected"))
+    spark.sql("Begin Transaction")
+    spark.sql(_STATEMENTS[statement].format("a"))
+    assert _rows(spark, "a") == _rows(spark, "expected") != _UNTOUCHED
+    spark.sql(end)
+    assert _rows(spark, "a") == (_rows(spark, "expected") if end.upper().startswith("COMMIT") else _UNTOUCHED)
+    assert not spark.conf.get(_KEY, None)
+
+
+@pytest.mark.parametrize("statement", _REFUSED)
+@pytest.mark.parametrize(
+    "begin", ["BEGIN TRANSACTION", "BEGIN WORK", "BEGIN ATOMIC {}; END", "block and dynamic"]
+)
+def test_commands_other_than_dml_are_refused(
+    spark: SparkSession, schema: str, begin: str, statement: str
+) -> None:
+    texts = [begin, _REFUSED[statement]]
+    if "ATOMIC" in begin:
+        texts = [begin.format(f"INSERT INTO a VALUES (3, 3); {_REFUSED[statement]}")]
+    elif begin == "block and dynamic":
+        dynamic = _REFUSED[statement].replace("'", "\\'")
+        texts = [f"BEGIN ATOMIC INSERT INTO a VALUES (3, 3); EXECUTE IMMEDIATE '{dynamic}'; END"]
+    *before, last = texts
+    for text in before:
+        spark.sql(text)
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(last)
+    spark.sql("ROLLBACK")
+    assert condition_of(caught.value) == "TRANSACTION_NOT_SUPPORTED.COMMAND"
+    assert _rows(spark, "a") == _UNTOUCHED
+
+
+_FAILURES = {
+    "evaluation": "SELECT 1 / 0",
+    "analysis": "SELECT * FROM missing",
+    "parser": "SELLECT 1",
+    "write": "INSERT INTO a SELECT 1, 1 / 0",
+    "command": "CREATE TABLE c (id INT)",
+    "construct": "COPY INTO a FROM",
+}
+
+
+@pytest.mark.parametrize("failure", _FAILURES)
+def test_after_a_failure_only_rollback_is_accepted(spark: SparkSession, schema: str, failure: str) -> None:
+    spark.sql("BEGIN TRANSACTION")
+    spark.sql("INSERT INTO a VALUES (3, 3)")
+    with pytest.raises(PySparkException):
+        spark.sql(_FAILURES[failure]).collect()
+    for text in ("SELECT 1", "COMMIT", "BEGIN TRANSACTION", "INSERT INTO b VALUES (3, 3)"):
+        with pytest.raises(PySparkException, match="Run ROLLBACK") as caught:
+            spark.sql(text)
+        assert condition_of(caught.value) == (
+            "TRANSACTION_ROLLBACK_REQUIRED_AFTER_ABORT.PREVIOUS_QUERY_FAILURE"
+        )
+    spark.sql("-- all of it\nROLLBACK")
+    assert [_rows(spark, table) for table in ("a", "b")] == [_UNTOUCHED] * 2
+
+
+def test_transactions_do_not_nest_and_end_once(spark: SparkSession, schema: str) -> None:
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql("COMMIT")
+    assert condition_of(caught.value) == "NO_ACTIVE_TRANSACTION"
+    spark.sql("ROLLBACK")
+    spark.sql("BEGIN TRANSACTION")
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql("BEGIN WORK")
+    assert condition_of(caught.value) == "TRANSACTION_NOT_SUPPORTED.NESTED_TRANSACTION"
+    spark.sql("ROLLBACK")
+    spark.sql("BEGIN TRANSACTION")
+    spark.sql("BEGIN ATOMIC INSERT INTO a VALUES (3, 3); END")
+    spark.sql("ROLLBACK")
+    assert _rows(spark, "a") == _UNTOUCHED
+
+
+def test_another_session_has_no_part_in_the_transaction(spark: SparkSession, schema: str) -> None:
     other = spark.newSession()
-    block = f"BEGIN ATOMIC INSERT INTO {schema}.a VALUES (3, 3); SELECT raise_error('x'); END"
-    from lakeward.sql.constructs import transactions
+    other.sql(f"USE {schema}")
+    spark.sql("BEGIN TRANSACTION")
+    other.sql("CREATE TABLE c AS SELECT 1 AS id, 1 AS v")
+    other.sql("INSERT INTO b VALUES (3, 3)")
+    spark.sql("ROLLBACK")
+    assert _rows(spark, "b") == [*_UNTOUCHED, (3, 3)]
+    assert _rows(spark, "c") == [(1, 1)]
 
-    history = transactions._history
-    calls = []
 
-    def first_then_write(session: SparkSession, table: str, limit: str = "") -> list:  # type: ignore[type-arg]
-        calls.append(table)
-        if len(calls) == 2:  # after the block failed, before it is rolled back
-            other.sql(f"INSERT INTO {schema}.a VALUES (4, 4)")
-        return history(session, table, limit)
-
-    transactions._history = first_then_write
-    try:
-        with pytest.raises(AnalysisException) as caught:
-            spark.sql(block)
-    finally:
-        transactions._history = history
-    assert condition_of(caught.value) == "ATOMIC_ROLLBACK_CONFLICT"
+def test_a_handler_in_a_block_keeps_the_transaction(spark: SparkSession, schema: str) -> None:
+    spark.sql(
+        "BEGIN ATOMIC DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; INSERT INTO a VALUES (3, 3); "
+        "INSERT INTO a SELECT 1, 1 / 0; EXECUTE IMMEDIATE 'INSERT INTO a VALUES (4, 4)'; END"
+    )
     assert _rows(spark, "a") == [*_UNTOUCHED, (3, 3), (4, 4)]
 
 
-def test_a_missing_table_and_a_computed_name_are_errors(spark: SparkSession, schema: str) -> None:
+def test_a_missing_table_is_an_error(spark: SparkSession, schema: str) -> None:
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
-        spark.sql("BEGIN ATOMIC INSERT INTO missing VALUES (1); INSERT INTO a VALUES (3, 3); END")
-    assert spark.conf.get(_KEY, None) is None
+        spark.sql("BEGIN ATOMIC INSERT INTO a VALUES (3, 3); INSERT INTO missing VALUES (1); END")
     assert _rows(spark, "a") == _UNTOUCHED
-    with pytest.raises(PySparkException, match=r"UNSUPPORTED_SQL.*IDENTIFIER"):
-        spark.sql("BEGIN ATOMIC INSERT INTO IDENTIFIER('a') VALUES (3, 3); END")
-    with pytest.raises(PySparkException, match=r"UNSUPPORTED_SQL.*BEGIN ATOMIC"):
-        spark.sql("BEGIN TRANSACTION")
+
+
+def test_without_autocommit_each_end_begins_the_next_transaction(spark: SparkSession, schema: str) -> None:
+    def autocommit() -> list[tuple[str]]:
+        return [tuple(row) for row in spark.sql("SET AUTOCOMMIT").collect()]
+
+    assert autocommit() == [("true",)]
+    spark.sql("SET AUTOCOMMIT = FALSE")
+    assert autocommit() == [("false",)]
+    for value in ("TRUE", "FALSE"):
+        spark.sql("INSERT INTO a VALUES (3, 3)")
+        with pytest.raises(AnalysisException) as caught:
+            spark.sql(f"set autocommit = {value}")
+        assert condition_of(caught.value) == "AUTOCOMMIT_SET_DURING_ACTIVE_TRANSACTION"
+        spark.sql("ROLLBACK")
+        assert autocommit() == [("false",)]
+    spark.sql("INSERT INTO a VALUES (4, 4)")
+    spark.sql("COMMIT")
+    spark.sql("INSERT INTO a VALUES (5, 5)")
+    spark.sql("ROLLBACK")
+    spark.sql("SET AUTOCOMMIT = TRUE")
+    spark.sql("INSERT INTO b VALUES (5, 5)")
+    spark.sql("ROLLBACK")
+    assert _rows(spark, "a") == [*_UNTOUCHED, (4, 4)]
+    assert _rows(spark, "b") == [*_UNTOUCHED, (5, 5)]
+
+
+@pytest.mark.parametrize("word", ["TRANSACTION", "WORK"])
+def test_begin_transaction_opens_no_block_in_a_file(word: str) -> None:
+    text = f"BEGIN {word}; INSERT INTO a VALUES (1); BEGIN SELECT 1; END; COMMIT"
+    assert split(text) == [f"BEGIN {word}", "INSERT INTO a VALUES (1)", "BEGIN SELECT 1; END", "COMMIT"]
+
+
+def _sql(folder: Path, daemon: SharedDaemon, text: str) -> str:
+    command = [sys.executable, "-m", "lakeward", "sql", "--format", "csv", "-e", text]
+    done = outcome(command, cwd=folder, env=daemon.environ(environ_without("LAKEWARD_HOME")))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.process
+def test_a_transaction_without_commit_is_rolled_back_at_the_end(
+    tmp_path: Path, shared_daemon: SharedDaemon
+) -> None:
+    count = "SELECT count(*) AS n FROM a"
+    _sql(tmp_path, shared_daemon, "CREATE TABLE a AS SELECT 1 AS id")
+    seen = _sql(tmp_path, shared_daemon, f"BEGIN TRANSACTION; INSERT INTO a VALUES (2); {count}")
+    assert seen.endswith("n\n2\n")
+    assert _sql(tmp_path, shared_daemon, count) == "n\n1\n"
+
+
+_KILLED = {
+    "block": "spark.sql('BEGIN ATOMIC INSERT INTO a VALUES (2); DELETE FROM b; SELECT kill(); END')",
+    "interactive": "[*map(spark.sql, ('BEGIN WORK', 'INSERT INTO a VALUES (2)', 'DELETE FROM b'))]; kill()",
+    "committed": "spark.sql('BEGIN ATOMIC INSERT INTO a VALUES (2); DELETE FROM b; END'); kill()",
+}
+_SCRIPT = """
+import functools, os, signal
+from lakeward.session import session
+
+spark = session()
+kill = functools.partial(os.kill, os.getpid(), signal.SIGKILL)
+spark.udf.register("kill", lambda: kill(), "int")
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", _KILLED)
+def test_what_a_killed_process_wrote_is_undone(
+    tmp_path: Path, shared_daemon: SharedDaemon, kind: str
+) -> None:
+    _sql(tmp_path, shared_daemon, "CREATE TABLE a AS SELECT 1 AS id; CREATE TABLE b AS SELECT 1 AS id")
+    command = [sys.executable, "-c", _SCRIPT + _KILLED[kind]]
+    killed = outcome(command, cwd=tmp_path, env=environ_without("LAKEWARD_HOME"))
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    counts = "SELECT (SELECT count(*) FROM a) AS a, (SELECT count(*) FROM b) AS b"
+    expected = f"a,b\n{'2,0' if kind == 'committed' else '1,1'}\n"
+    assert [_sql(tmp_path, shared_daemon, counts) for _ in range(2)] == [expected] * 2
+    assert not [*tmp_path.rglob("transactions/*.json")]
 
 
 # Source: https://docs.databricks.com/aws/en/sql/language-manual/control-flow/get-diagnostics-stmt

@@ -526,3 +526,35 @@ def test_metadata_of_both_protocols(connect: Connect, use_sea: bool) -> None:
     assert {"default", "of_both", "information_schema"} <= listed["schemas"]
     assert {"main", "of_both", "t", "v", "TABLE", "VIEW"} <= listed["tables"]
     assert {"main", "of_both", "t", "v", "id", "n", "one"} <= listed["columns"]
+
+
+def test_transactions_of_the_db_api(connect: Connect) -> None:
+    other = connect().cursor()
+    other.execute("CREATE OR REPLACE TABLE main.default.moved AS SELECT 1 AS id")
+    count = "SELECT count(*) FROM main.default.moved"
+    connection = connect(ignore_transactions=False, fetch_autocommit_from_server=True)
+    assert connection.autocommit
+    connection.autocommit = False
+    assert not connection.autocommit
+    for end, left in ((connection.rollback, 1), (connection.commit, 2), (connection.close, 2)):
+        cursor = connection.cursor()
+        cursor.execute("INSERT INTO main.default.moved VALUES (2)")
+        assert rows(cursor, count) == [(left + (end != connection.commit),)]
+        cursor.close()
+        end()
+        until(lambda left=left: rows(other, count) == [(left,)])
+
+
+@pytest.mark.parametrize("is_one_off", [True, False])
+def test_a_transaction_is_that_of_its_session(connect: Connect, server: Server, is_one_off: bool) -> None:
+    cursor = connect().cursor()
+    cursor.execute("CREATE OR REPLACE TABLE main.default.apart AS SELECT 1 AS id")
+    if is_one_off:
+        # A statement of the REST API without a session has one of its own, which ends with it.
+        body = {"statement": "BEGIN TRANSACTION", "warehouse_id": WAREHOUSE.rpartition("/")[2]}
+        answer = server.post("/api/2.0/sql/statements", {**body, "wait_timeout": "50s"})
+        assert answer["status"]["state"] == "SUCCEEDED"
+    else:
+        connect().cursor().execute("BEGIN TRANSACTION")
+    cursor.execute("CREATE OR REPLACE TABLE main.default.apart AS SELECT 2 AS id")
+    assert rows(cursor, "SELECT id FROM main.default.apart") == [(2,)]

@@ -69,16 +69,23 @@ if TYPE_CHECKING:
         tokenize,
         unquote_token,
     )
+    from lakeward.sql.transactions import end_session
 
 # Tasks and notebooks in Python need nothing of the constructs.
 __getattr__ = lazy_exports(__name__, __file__)
 
 
 def install(spark: SparkSession) -> None:
-    """Connect the session's parser to this process. Idempotent.
+    """Connect the session's parser to this process, and roll back what killed processes left. Idempotent.
 
     Must not be called on Databricks, whose parser has these constructs.
     """
+    from lakeward.session import current_settings
     from lakeward.sql.jvm_bridge import connect
 
     connect(spark)
+    settings = current_settings()
+    if settings is not None and (settings.state / "transactions").is_dir():
+        from lakeward.sql.transactions import recover
+
+        recover(spark)

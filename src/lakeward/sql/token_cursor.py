@@ -329,6 +329,8 @@ def _unescape(match: re.Match[str]) -> str:
 
 # END before one of these closes neither BEGIN nor CASE.
 OTHER_BLOCKS = ("IF", "LOOP", "WHILE", "FOR", "REPEAT")
+# BEGIN before one of these opens no block.
+TRANSACTION_WORDS = ("TRANSACTION", "WORK")
 # A text without these has no quotes and comments: it needs no tokenizer, which takes 50 ms to import.
 _NOT_PLAIN = re.compile(r"[^\w\s.,()*=<>+]", re.ASCII)
 _NOTHING = Token("", " ", 0, 0)
@@ -391,7 +393,9 @@ def nesting_change(word: str, before: str, following: str) -> int:
     """Return how many blocks and CASE a word of a script opens, or closes (-1), by the words next to it."""
     if word == "END":
         return -(following not in OTHER_BLOCKS)
-    return int(word == "BEGIN" or (word == "CASE" and before != "END"))
+    return int(
+        (word == "BEGIN" and following not in TRANSACTION_WORDS) or (word == "CASE" and before != "END")
+    )
 
 
 def creates_procedure(statement: Sequence[Token]) -> bool:

@@ -141,4 +141,6 @@ SELECT '{"a": "${corpus.k}"}':a AS a
 RESET corpus.k
 --> ok
 BEGIN TRANSACTION
---! UNSUPPORTED_SQL
+--> ok
+ROLLBACK TRANSACTION
+--> ok

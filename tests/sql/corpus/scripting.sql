@@ -70,10 +70,6 @@ BEGIN DECLARE statement_timeout INT; SET statement_timeout = 3; SELECT statement
 --> [3]
 BEGIN SET no_parameter = 10; END
 --! UNRESOLVED_VARIABLE
-COMMIT
---! UNSUPPORTED_SQL
-ROLLBACK
---! UNSUPPORTED_SQL
 CREATE OR REPLACE TEMPORARY VIEW tmv WITH METRICS LANGUAGE YAML AS $$ {"version": "1.1"} $$
 --! UNSUPPORTED_SQL
 SELECT * FROM excel.`/nothing/book.xlsx`

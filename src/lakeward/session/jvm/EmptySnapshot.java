@@ -43,7 +43,10 @@ public class EmptySnapshot extends DummySnapshot {
             c.fileSizeHistogram(), c.deletedRecordCountsHistogramOpt(), new Some(Nil$.MODULE$), c.lastManifestCommit());
     }
 
-    /** Lets transactions on tables without a commit start from it. Delta has an observer of them for each thread. */
+    /**
+     * Lets transactions on tables without a commit start from it, and reports each to `Transactions`. Delta has an observer
+     * of them for each thread.
+     */
     public static class OfTransactions implements TransactionExecutionObserver {
 
         private Option next = None$.MODULE$;
@@ -56,8 +59,11 @@ public class EmptySnapshot extends DummySnapshot {
 
         public OptimisticTransaction startingTransaction(Function0 start) {
             OptimisticTransaction begun = (OptimisticTransaction) start.apply();
-            if (begun.snapshot().getClass() != DummySnapshot.class) return begun;
-            return new OptimisticTransaction(begun.deltaLog(), begun.catalogTable(), new EmptySnapshot(begun.snapshot()));
+            if (begun.snapshot().getClass() == DummySnapshot.class) {
+                begun = new OptimisticTransaction(begun.deltaLog(), begun.catalogTable(), new EmptySnapshot(begun.snapshot()));
+            }
+            Transactions.started(begun);
+            return begun;
         }
 
         public TransactionExecutionObserver createChild() {

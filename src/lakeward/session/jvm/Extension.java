@@ -42,6 +42,8 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new CheckConditions());
+        all.injectHintResolutionRule(new Transactions.Statements());
+        all.injectCheckRule(new Transactions.Analyzed());
         all.injectHintResolutionRule(new ChangeFeeds());
         all.injectHintResolutionRule(new PlannedDescriptions());
         all.injectHintResolutionRule(new ShownNames());

@@ -39,6 +39,8 @@ public class ScriptErrors extends SparkListener {
     /** Raises the error with this number again. */
     public static final String RESIGNAL = "lakeward_resignal";
 
+    /** Whether the session has a transaction. */
+    public static final String TRANSACTION_ACTIVE = "lakeward_transaction_active";
     /** The rows of the last DML statement. */
     public static final String ROW_COUNT = "lakeward_row_count";
 
@@ -54,6 +56,7 @@ public class ScriptErrors extends SparkListener {
 
     /** Listens to the statements of a context. Called for each session: a daemon removes listeners after a client. */
     static synchronized void listen(SparkContext context) {
+        Transactions.ends = new Ends();
         if (of(context) == null) context.listenerBus().addToQueue(new ScriptErrors(), "lakeward");
     }
 
@@ -84,6 +87,7 @@ public class ScriptErrors extends SparkListener {
             if (end.qe() == null) return;
             Object failure = end.executionFailure() == null || end.executionFailure().isEmpty() ? null : end.executionFailure().get();
             if (failure == null) RowCounts.ended(end.qe());
+            else Transactions.failed((SparkSession) end.qe().sparkSession());
             synchronized (ends) {
                 ends.put(end.qe().sparkSession(), failure);
             }
@@ -113,6 +117,12 @@ public class ScriptErrors extends SparkListener {
         synchronized (ends) {
             Object ended = ends.remove(session);
             return reached ? ended : null;
+        }
+    }
+
+    private static class Ends implements Transactions.Ends {
+        public boolean catchUp(SparkContext context) throws InterruptedException {
+            return ScriptErrors.catchUp(context);
         }
     }
 
@@ -185,6 +195,8 @@ public class ScriptErrors extends SparkListener {
     static void register(SparkSessionExtensions all) {
         all.injectFunction(SqlFunctions.described(ROW_COUNT,
             new SqlFunctions.StaticMethod(ScriptErrors.class, "rowCount", DataTypes.LongType, new DataType[0])));
+        all.injectFunction(SqlFunctions.described(TRANSACTION_ACTIVE,
+            new SqlFunctions.StaticMethod(Transactions.class, "isActive", DataTypes.BooleanType, new DataType[0])));
         Class here = ScriptErrors.class;
         all.injectFunction(SqlFunctions.described(HANDLED, new SqlFunctions.StaticMethod(here, "handled", DataTypes.LongType, new DataType[0])));
         all.injectFunction(SqlFunctions.described(DIAGNOSTIC,

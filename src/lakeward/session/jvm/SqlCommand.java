@@ -56,6 +56,15 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
     }
 
     public Iterator call(InternalRow arguments) {
+        try {
+            return run();
+        } catch (Throwable e) {
+            Transactions.failed((SparkSession) org.apache.spark.sql.SparkSession.active());
+            throw WarehouseCatalog.sneak(e);
+        }
+    }
+
+    private Iterator run() {
         Object result = PythonSqlBridge.run(command.toString(), org.apache.spark.sql.SparkSession.active());
         if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
         if (result instanceof Dataset) {

@@ -77,6 +77,14 @@ public class SqlParser implements ParserInterface {
     }
 
     private Object parse(String text, int what, ParameterContext parameters) throws ParseException {
+        if (what != PLAN) return parsed(text, what, parameters);
+        Transactions.parsing(session, text);
+        Object plan = parsed(text, what, parameters);
+        Transactions.parsed(session, plan);
+        return plan;
+    }
+
+    private Object parsed(String text, int what, ParameterContext parameters) throws ParseException {
         admitCatalogs(text);
         boolean isTriggered = PythonSqlBridge.isTriggered(text);
         ObjectNode answer = isTriggered ? PythonSqlBridge.ask(text, what == EXPRESSION) : null;

@@ -61,6 +61,7 @@ SOURCES = (
     "InsertedRows",
     "LinkLogStore",
     "RowCounts",
+    "Transactions",
     "SqlCommand",
     "TableQualifiers",
     "VersionedNames",

@@ -152,11 +152,11 @@ _ITEMS = {
 
 
 def _statement_diagnostics(tokens: Sequence[Token]) -> list[Edit]:
-    """Rewrite GET DIAGNOSTICS … = ROW_COUNT and TRANSACTION_ACTIVE: only BEGIN ATOMIC is a transaction."""
-    return [edit for at in range(len(tokens)) for edit in statement_diagnostics(tokens, at, "false")]
+    """Rewrite GET DIAGNOSTICS … = ROW_COUNT and TRANSACTION_ACTIVE."""
+    return [edit for at in range(len(tokens)) for edit in _diagnostics_at(tokens, at)]
 
 
-def statement_diagnostics(tokens: Sequence[Token], at: int, is_active: str) -> list[Edit]:
+def _diagnostics_at(tokens: Sequence[Token], at: int) -> list[Edit]:
     """Return the edits of a GET DIAGNOSTICS statement at a token, which then sets its variables.
 
     Returns no edits for other tokens, and for statements about a condition.
@@ -176,7 +176,7 @@ def statement_diagnostics(tokens: Sequence[Token], at: int, is_active: str) -> l
             cursor.need("=")
             item = cursor.one_of("TRANSACTION_ACTIVE", "ROW_COUNT")
             token = tokens[cursor.at - 1]
-            value = is_active if item == "TRANSACTION_ACTIVE" else _ROW_COUNT if at else _OUTSIDE
+            value = _TRANSACTION_ACTIVE if item == "TRANSACTION_ACTIVE" else _ROW_COUNT if at else _OUTSIDE
             edits.append(Edit(token.start, token.end, value))
             if not cursor.words(","):
                 return edits
@@ -184,7 +184,8 @@ def statement_diagnostics(tokens: Sequence[Token], at: int, is_active: str) -> l
         return []
 
 
-# The function of the JVM that gives the rows of the last DML statement of the session.
+# Functions of the JVM: whether the session has a transaction, and the rows of its last DML statement.
+_TRANSACTION_ACTIVE = "lakeward_transaction_active()"
 _ROW_COUNT = "lakeward_row_count()"
 _OUTSIDE = (
     f"CAST({_CALL}('UNSUPPORTED_SQL', '0A000', "
@@ -206,7 +207,7 @@ CONSTRUCTS = in_area(
         name="GET DIAGNOSTICS TRANSACTION_ACTIVE, ROW_COUNT",
         verdict="rewritten",
         example="GET DIAGNOSTICS active = TRANSACTION_ACTIVE",
-        note="TRANSACTION_ACTIVE is true in BEGIN ATOMIC … END, else false; ROW_COUNT, in scripts only, is "
+        note="ROW_COUNT, in scripts only, is "
         "num_affected_rows of the last INSERT, UPDATE, DELETE, MERGE or COPY INTO of the session, NULL for "
         "tables that are not Delta tables",
         edits=_statement_diagnostics,

@@ -1,157 +1,201 @@
-"""Transactions over several statements and tables."""
+"""Transactions over several statements and tables.
+
+Sources: https://docs.databricks.com/aws/en/transactions/transaction-modes and the pages of the statements,
+https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-txn-begin and the ones next to it.
+"""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
-from lakeward.quoting import quote_name
-from lakeward.session import USER_METADATA, temporary_conf
 from lakeward.sql.construct import (
+    BEGINNING,
     Command,
     Construct,
     Edit,
-    Refusal,
     RewriteResult,
+    Rows,
     apply_edits,
     in_area,
-    unsupported,
 )
-from lakeward.sql.constructs.scripting import statement_diagnostics
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
+from lakeward.sql.token_cursor import TRANSACTION_WORDS, TokenCursor
+from lakeward.sql.transactions import begin, commit, is_autocommit, roll_back, set_autocommit
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
-
-_BEFORE_A_STATEMENT = (";", "ATOMIC", "BEGIN", "THEN", "ELSE", "DO")
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
 class AtomicBlock(Command):
-    """Runs a SQL script; if it fails, restores the tables that it writes to the versions before it.
+    """Runs a SQL script; if it fails, restores the tables that it has written to the versions before it.
 
-    Other sessions see each statement's changes at once, and a process that is killed leaves what it wrote.
+    Other sessions see each statement's changes at once. In a transaction, the script is a part of it.
 
     Attributes:
         script: The block as a script that Spark runs: without ATOMIC.
-        tables: The tables that its statements write.
     """
 
     script: str
-    tables: list[list[str]]
 
     def run(self, spark: SparkSession) -> DataFrame:
         """Return the result of the script's last query.
 
         Raises:
-            SqlError: ATOMIC_ROLLBACK_CONFLICT: another writer changed a table during a block that failed.
+            SqlError: TRANSACTION_ROLLBACK_CONFLICT: the block failed, and another writer changed a table.
         """
-        before = {
-            name: commits[0]["version"]
-            for name in dict.fromkeys(map(quote_name, self.tables))
-            if (commits := _history(spark, name, "LIMIT 1"))
-        }
-        previous = spark.conf.get(USER_METADATA, None)
-        mark = f"transaction {uuid.uuid4()}"
-        with temporary_conf(spark, {USER_METADATA: f"{previous} {mark}" if previous else mark}):
-            try:
-                return spark.sql(self.script)
-            except Exception:
-                spark.conf.set(USER_METADATA, f"rollback of {mark}")
-                _roll_back(spark, before, mark)
-                raise
+        if not begin(spark, is_interactive=False):
+            return spark.sql(self.script)
+        try:
+            result = spark.sql(self.script)
+        except Exception:
+            roll_back(spark)
+            raise
+        commit(spark)
+        return result
 
 
-def _history(spark: SparkSession, table: str, limit: str = "") -> list[Row]:
-    """Return the commits of a Delta table, the newest first; none for anything else."""
-    from pyspark.errors import PySparkException
+@dataclass(frozen=True)
+class BeginTransaction(Command):
+    """Begins the transaction of the session; at the end of the process it is rolled back."""
 
-    try:
-        return spark.sql(f"DESCRIBE HISTORY {table} {limit}").collect()
-    except PySparkException:
-        return []
+    def run(self, spark: SparkSession) -> None:
+        """Raise SqlError if the session has a transaction (TRANSACTION_NOT_SUPPORTED.NESTED_TRANSACTION)."""
+        if not begin(spark, is_interactive=True):
+            raise SqlError(
+                "TRANSACTION_NOT_SUPPORTED.NESTED_TRANSACTION",
+                "Failed to execute the statement. The session has a transaction; transactions do not nest.",
+                sql_state="0A000",
+                next_step="Run COMMIT or ROLLBACK first.",
+            )
 
 
-def _roll_back(spark: SparkSession, before: dict[str, int], mark: str) -> None:
-    """Restore the tables; a table that another writer changed, too, is left as it is and named."""
-    shared = []
-    for table, version in before.items():
-        commits = [commit for commit in _history(spark, table) if commit["version"] > version]
-        if not commits:
-            continue
-        if all(str(commit["userMetadata"] or "").endswith(mark) for commit in commits):
-            spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {version}")
-        else:
-            shared.append(f"{table} (version {version})")
-    if shared:
-        raise SqlError(
-            "ATOMIC_ROLLBACK_CONFLICT",
-            f"The block failed, and another writer changed tables that it had written: {', '.join(shared)}. "
-            "They keep the changes of both.",
-            sql_state="40000",
-            next_step="DESCRIBE HISTORY shows the commits; RESTORE TABLE … TO VERSION AS OF undoes them.",
-        )
+@dataclass(frozen=True)
+class CommitTransaction(Command):
+    """Ends the transaction of the session: its changes remain."""
+
+    def run(self, spark: SparkSession) -> None:
+        """Raise SqlError without a transaction (NO_ACTIVE_TRANSACTION)."""
+        if not commit(spark):
+            raise SqlError(
+                "NO_ACTIVE_TRANSACTION",
+                "COMMIT was run, and the session has no transaction.",
+                sql_state="25000",
+                next_step="BEGIN TRANSACTION begins one.",
+            )
+
+
+@dataclass(frozen=True)
+class RollbackTransaction(Command):
+    """Undoes the changes of the session's transaction, if it has one."""
+
+    def run(self, spark: SparkSession) -> None:
+        """Raise SqlError if another writer changed one of the tables (TRANSACTION_ROLLBACK_CONFLICT)."""
+        roll_back(spark)
+
+
+@dataclass(frozen=True)
+class SetAutocommit(Command):
+    """Sets whether each statement of the session is a transaction of its own, or returns it.
+
+    Clients of the DB API send it: https://github.com/databricks/databricks-sql-python (TRANSACTIONS.md).
+
+    Attributes:
+        value: The new mode; None returns the current one.
+    """
+
+    value: bool | None
+
+    def run(self, spark: SparkSession) -> Rows | None:
+        """Raise SqlError within a transaction that has statements."""
+        if self.value is None:
+            return Rows("value STRING", [[str(is_autocommit(spark)).lower()]])
+        set_autocommit(spark, self.value)
+        return None
 
 
 def _atomic_block(cursor: TokenCursor) -> RewriteResult:
     """Parse BEGIN ATOMIC … END. Nested blocks are a part of the outer transaction."""
-    begin = cursor.at
+    first = cursor.at
     cursor.need("BEGIN", "ATOMIC")
     cursor.finish()
-    text = cursor.text(begin)
-    tokens = cursor.read(begin)
+    text = cursor.text(first)
+    tokens = cursor.read(first)
     offset = tokens[0].start
+    edits = []
     for one, other in pairwise(tokens):
         if (one.word, other.word) == ("BEGIN", "ATOMIC"):
             # Blanks keep the positions of errors.
-            at = other.start - offset
-            text = f"{text[:at]}{' ' * len(other.text)}{text[at + len(other.text) :]}"
-    active = [edit for at in range(len(tokens)) for edit in statement_diagnostics(tokens, at, "true")]
-    text = apply_edits(text, (Edit(each.start - offset, each.end - offset, each.text) for each in active))
-    tables = []
-    for at in _written([token.word for token in tokens]):
-        name = TokenCursor(tokens[at:])
-        if name.words("IDENTIFIER", "("):
-            reason = (
-                "BEGIN ATOMIC needs the names of the tables that it writes: IDENTIFIER is not supported here."
-            )
-            return Refusal("UNSUPPORTED_SQL", reason, "0A000")
-        try:
-            tables.append(name.name())
-        except Unmatched:
-            continue
-    return AtomicBlock(text, tables)
+            start = other.start - offset
+            edits.append(Edit(start, start + len(other.text), " " * len(other.text)))
+    return AtomicBlock(apply_edits(text, edits))
 
 
-def _written(words: list[str]) -> Iterator[int]:
-    """Yield the positions at which the name of a table that a statement writes begins."""
-    for at, word in enumerate(words):
-        before = words[at - 1] if at else ""
-        if word in ("INTO", "OVERWRITE") and before in ("INSERT", "MERGE", "EVOLUTION"):
-            yield at + 1 + (words[at + 1 : at + 2] == ["TABLE"])
-        elif (word == "FROM" and before == "DELETE") or (word == "TABLE" and before == "TRUNCATE"):
-            yield at + 1
-        elif word == "UPDATE" and before in _BEFORE_A_STATEMENT and words[at + 1 : at + 2] != ["SET"]:
-            # MERGE has `WHEN MATCHED THEN UPDATE SET`, without a name.
-            yield at + 1
+def _begin(cursor: TokenCursor) -> RewriteResult:
+    cursor.need("BEGIN")
+    cursor.one_of(*TRANSACTION_WORDS)
+    cursor.end()
+    return BeginTransaction()
 
 
+def _commit(cursor: TokenCursor) -> RewriteResult:
+    _read_end(cursor, "COMMIT")
+    return CommitTransaction()
+
+
+def _rollback(cursor: TokenCursor) -> RewriteResult:
+    _read_end(cursor, "ROLLBACK")
+    return RollbackTransaction()
+
+
+def _set_autocommit(cursor: TokenCursor) -> RewriteResult:
+    cursor.need("SET", "AUTOCOMMIT")
+    value = None
+    if cursor.words("="):
+        value = cursor.one_of("TRUE", "FALSE") == "TRUE"
+    cursor.end()
+    return SetAutocommit(value)
+
+
+def _read_end(cursor: TokenCursor, verb: str) -> None:
+    cursor.need(verb)
+    cursor.phrase(*TRANSACTION_WORDS)
+    cursor.end()
+
+
+_NOTE = "other sessions see each statement at once; what a killed process wrote is undone by the next session"
 CONSTRUCTS = in_area(
     "Transactions",
     Construct(
         name="BEGIN ATOMIC … END",
         example="BEGIN ATOMIC INSERT INTO t VALUES (1); DELETE FROM t WHERE id = 2; END",
-        note="if a statement fails, RESTORE undoes those before it; other sessions see each statement at "
-        "once, and a process that is killed leaves what it wrote",
+        note=f"if a statement fails, RESTORE undoes those before it; {_NOTE}",
         statement=_atomic_block,
         test="tests/sql/test_transactions.py",
     ),
-    *(
-        unsupported(words, example=words, starts=words, reason="use BEGIN ATOMIC … END.")
-        for words in ("BEGIN TRANSACTION", "COMMIT", "ROLLBACK")
+    Construct(
+        name="BEGIN TRANSACTION",
+        example="BEGIN TRANSACTION",
+        note=f"on any compute; without COMMIT it is rolled back when the process ends; {_NOTE}",
+        statement=_begin,
+        test="tests/sql/test_transactions.py",
+    ),
+    Construct(name="COMMIT", example="COMMIT", statement=_commit, test="tests/sql/test_transactions.py"),
+    Construct(
+        name="ROLLBACK",
+        example="ROLLBACK TRANSACTION",
+        note="RESTORE brings the tables back to the versions before the transaction",
+        statement=_rollback,
+        test="tests/sql/test_transactions.py",
+    ),
+    Construct(
+        name="SET AUTOCOMMIT",
+        example="SET AUTOCOMMIT = FALSE",
+        note="without autocommit, COMMIT and ROLLBACK begin the next transaction",
+        statement=_set_autocommit,
+        trigger=BEGINNING + r"set\s+autocommit\b",
+        test="tests/sql/test_transactions.py",
     ),
 )

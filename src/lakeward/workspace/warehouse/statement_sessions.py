@@ -16,7 +16,7 @@ from lakeward.spark_internals import (
     scala_context,
     set_current_schema,
 )
-from lakeward.sql import WAREHOUSE_SESSION
+from lakeward.sql import WAREHOUSE_SESSION, end_session
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
 from lakeward.workspace.warehouse.execution import SessionOrder
 from lakeward.workspace.warehouse.session_settings import configure, enter
@@ -85,7 +85,11 @@ class SessionPool:
             raise LookupError("Invalid SessionHandle")
         with activated(spark):
             self._admit_new_catalogs(spark)
-            yield spark
+            try:
+                yield spark
+            finally:
+                if opened is None:
+                    end_session(spark)
 
     def open(self, key: str, order: SessionOrder) -> None:
         """Open the session that statements name by `key`."""
@@ -100,8 +104,11 @@ class SessionPool:
         self._opened[key] = spark
 
     def close(self, key: str) -> None:
-        """Forget a session: its views and variables go with it."""
-        self._opened.pop(key, None)
+        """Forget a session: its views, its variables and a transaction without COMMIT go with it."""
+        spark = self._opened.pop(key, None)
+        if spark is not None:
+            with activated(spark):
+                end_session(spark)
 
     def _take(self) -> SparkSession:
         try:
