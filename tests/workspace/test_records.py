@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from lakeward.workspace.api.empty_lists import EMPTY_LISTS
 from lakeward.workspace.api.record_kind import RecordKind
 from lakeward.workspace.api.records import KINDS
+from lakeward.workspace.api.workspace_info import EMPTY_LISTS
 from tests.workspace.server import Server
 
 sdk = pytest.importorskip("databricks.sdk")

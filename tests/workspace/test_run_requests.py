@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.workspace.api.run_parameters import pipeline_flags, with_overrides
+from lakeward.workspace.api.run_submission import pipeline_flags, with_overrides
 from tests.workspace.server import Server
 
 sdk = pytest.importorskip("databricks.sdk")

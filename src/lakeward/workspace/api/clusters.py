@@ -14,12 +14,12 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate
-from lakeward.workspace.api import cluster_kinds, libraries
-from lakeward.workspace.api.cluster_events import events
+from lakeward.workspace.api import cluster_settings, libraries
 from lakeward.workspace.api.cluster_records import (
     RUNNING,
     TERMINATED,
     change_cluster,
+    events,
     insert_cluster,
     note_event,
     requested_id,
@@ -39,7 +39,7 @@ from lakeward.workspace.api.permissions import delete_permissions, require, requ
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
-from lakeward.workspace.runs.cluster_libraries import KIND
+from lakeward.workspace.runs.run_spec import CLUSTER_LIBRARY
 from lakeward.workspace.state.store import Document, now
 
 
@@ -169,7 +169,7 @@ def permanent_delete(call: ServerRequest) -> None:
     _end_contexts(call, cluster_id)
     call.store.delete("cluster", cluster_id)
     call.store.delete_children("cluster_event", cluster_id)
-    call.store.delete_children(KIND, cluster_id)
+    call.store.delete_children(CLUSTER_LIBRARY, cluster_id)
     delete_permissions(call, "clusters", cluster_id)
 
 
@@ -235,7 +235,7 @@ def _end_contexts(call: ServerRequest, cluster_id: str) -> None:
 
 
 ROUTES = (
-    *cluster_kinds.ROUTES,
+    *cluster_settings.ROUTES,
     *(
         Route(method, f"/api/{version}/clusters/{name}", handler)
         for version in ("2.0", "2.1")

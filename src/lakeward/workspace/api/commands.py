@@ -13,7 +13,7 @@ from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_p
 from lakeward.workspace.api.cluster_records import require_running
 from lakeward.workspace.command_contexts.contexts import MAX_CONTEXTS, Command, Context
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.runs.cluster_libraries import installed_lines
+from lakeward.workspace.runs.run_spec import installed_lines
 
 _LANGUAGES = ("python", "sql")
 

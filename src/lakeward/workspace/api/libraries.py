@@ -19,7 +19,7 @@ from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import require
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.runs.cluster_libraries import INSTALLED, KIND, installed_lines
+from lakeward.workspace.runs.run_spec import CLUSTER_LIBRARY, INSTALLED, installed_lines
 from lakeward.workspace.state.store import Document
 
 _PATH = "/api/2.0/libraries"
@@ -42,11 +42,11 @@ def install(call: ServerRequest) -> None:
     cluster, libraries = _requested(call)
     for library in libraries:
         key = _key(cluster["cluster_id"], library)
-        known = call.store.get(KIND, key)
+        known = call.store.get(CLUSTER_LIBRARY, key)
         if known is None or known["status"] in (_FAILED, _LEAVING):
             status = INSTALLED if known is not None and known["status"] == _LEAVING else _PENDING
             made = {"cluster_id": cluster["cluster_id"], "library": library, "status": status}
-            call.store.put(KIND, key, made, parent=cluster["cluster_id"])
+            call.store.put(CLUSTER_LIBRARY, key, made, parent=cluster["cluster_id"])
     install_pending(call, cluster)
 
 
@@ -56,13 +56,13 @@ def uninstall(call: ServerRequest) -> None:
     cluster, libraries = _requested(call)
     for library in libraries:
         key = _key(cluster["cluster_id"], library)
-        known = call.store.get(KIND, key)
+        known = call.store.get(CLUSTER_LIBRARY, key)
         if known is None:
             continue
         if cluster["state"] == RUNNING and known["status"] == INSTALLED:
-            call.store.put(KIND, key, {**known, "status": _LEAVING}, parent=cluster["cluster_id"])
+            call.store.put(CLUSTER_LIBRARY, key, {**known, "status": _LEAVING}, parent=cluster["cluster_id"])
         else:
-            call.store.delete(KIND, key)
+            call.store.delete(CLUSTER_LIBRARY, key)
 
 
 def cluster_status(call: ServerRequest) -> Any:
@@ -74,15 +74,15 @@ def cluster_status(call: ServerRequest) -> Any:
 
 def all_statuses(call: ServerRequest) -> Any:
     """Return the libraries of all clusters that have some."""
-    clusters = dict.fromkeys(each["cluster_id"] for each in call.store.find(KIND))
+    clusters = dict.fromkeys(each["cluster_id"] for each in call.store.find(CLUSTER_LIBRARY))
     return {"statuses": [_statuses(call, each) for each in clusters]}
 
 
 def restart_libraries(call: ServerRequest, cluster_id: str) -> None:
     """Remove the libraries that were to be uninstalled, and install those that wait for the start."""
-    for each in call.store.find(KIND, parent=cluster_id):
+    for each in call.store.find(CLUSTER_LIBRARY, parent=cluster_id):
         if each["status"] == _LEAVING:
-            call.store.delete(KIND, _key(cluster_id, each["library"]))
+            call.store.delete(CLUSTER_LIBRARY, _key(cluster_id, each["library"]))
     install_pending(call, require_cluster(call, cluster_id))
 
 
@@ -118,7 +118,7 @@ def _install(call: ServerRequest, cluster_id: str, library: Document) -> None:
         def change(body: Document) -> None:
             body.update(status=status, messages=list(messages))
 
-        call.store.change(KIND, _key(cluster_id, library), change)
+        call.store.change(CLUSTER_LIBRARY, _key(cluster_id, library), change)
 
     kind = next(iter(library))
     if kind in _REASONS:
@@ -137,7 +137,7 @@ def _install(call: ServerRequest, cluster_id: str, library: Document) -> None:
 
 
 def _of(call: ServerRequest, cluster_id: str) -> list[Document]:
-    return call.store.find(KIND, parent=cluster_id)
+    return call.store.find(CLUSTER_LIBRARY, parent=cluster_id)
 
 
 def _statuses(call: ServerRequest, cluster_id: str) -> Document:

@@ -12,9 +12,9 @@ import ipaddress
 import json
 
 from lakeward.databricks_shims.local_workspace import Route, exclusively, invalid_parameter, user_id
-from lakeward.workspace.api.cluster_kinds import require_node_type
-from lakeward.workspace.api.git_providers import require_provider
+from lakeward.workspace.api.cluster_settings import require_node_type
 from lakeward.workspace.api.record_kind import RecordKind
+from lakeward.workspace.api.repos import require_provider
 from lakeward.workspace.state.store import Document
 
 

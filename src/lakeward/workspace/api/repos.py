@@ -25,7 +25,6 @@ from lakeward.databricks_shims.local_workspace import (
     workspace_handlers,
 )
 from lakeward.workspace.api.fields import Types, read_fields
-from lakeward.workspace.api.git_providers import require_provider
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
@@ -122,6 +121,30 @@ def _plain(path: str) -> str:
 
 def _at(call: ServerRequest, path: str) -> ApiRequest:
     return ApiRequest(call.environment, query={"path": path}, user=call.user)
+
+
+_PROVIDERS = (
+    "gitHub",
+    "gitHubEnterprise",
+    "bitbucketCloud",
+    "bitbucketServer",
+    "gitLab",
+    "gitLabEnterpriseEdition",
+    "azureDevOpsServices",
+    "awsCodeCommit",
+)
+
+
+def require_provider(name: str) -> str:
+    """Return the provider of a name in any case of letters. Raises ApiError for an unknown one.
+
+    >>> require_provider("GITHUB")
+    'gitHub'
+    """
+    for provider in _PROVIDERS:
+        if provider.lower() == name.lower():
+            return provider
+    raise invalid_parameter(f"{name[:50]!r} is not a provider: {', '.join(_PROVIDERS)}.")
 
 
 ROUTES = (

@@ -19,13 +19,13 @@ from lakeward.workspace.api.fields import read_fields, types_of
 from lakeward.workspace.api.trash import ACTIVE, Trash
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.runs.saved_query import KIND
+from lakeward.workspace.runs.run_spec import SAVED_QUERY
 from lakeward.workspace.state.store import Document, now, time_text
 
 PATH = "/api/2.0/sql/queries"
 _FIELDS = types_of("query")
 _MODES = ("OWNER", "VIEWER")
-_TRASH = Trash(KIND, "query", "TRASHED")
+_TRASH = Trash(SAVED_QUERY, "query", "TRASHED")
 
 
 def list_queries(call: ServerRequest) -> Any:
@@ -51,7 +51,7 @@ def create(call: ServerRequest) -> Any:
         "update_time": created,
     }
     _resolve_name(call, query)
-    call.store.put(KIND, query["id"], query)
+    call.store.put(SAVED_QUERY, query["id"], query)
     return query
 
 
@@ -70,7 +70,7 @@ def update(call: ServerRequest) -> Any:
             copy_field(given, changed, name)
     changed.update(last_modifier_user_name=call.caller, update_time=time_text(now()))
     _resolve_name(call, changed)
-    call.store.put(KIND, query["id"], changed)
+    call.store.put(SAVED_QUERY, query["id"], changed)
     return changed
 
 

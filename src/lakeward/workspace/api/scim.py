@@ -3,11 +3,13 @@
 The owner of the lakehouse is a user from the start, with the groups `users` and `admins`. What is added here
 is kept in the store; permissions name principals by their names.
 
-Source: https://docs.databricks.com/api/workspace/users and its siblings.
+Sources: https://docs.databricks.com/api/workspace/users and its siblings; RFC 7644, section 3.5.2, for PATCH.
 """
 
 from __future__ import annotations
 
+import copy
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,15 +35,12 @@ from lakeward.workspace.api.scim_directory import (
     name_of,
 )
 from lakeward.workspace.api.scim_filters import compile_filter, values_at
-from lakeward.workspace.api.scim_patches import apply_operations
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
 _LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 _MOST_RESULTS = 10_000
 _CHANGE = "change users, groups and service principals"
-
-
 _MULTIVALUED = ("entitlements", "roles", "emails", "members", "groups")
 
 
@@ -116,7 +115,7 @@ class Endpoint:
         operations = next((call.body[name] for name in call.body if name.lower() == "operations"), None)
         stored = call.store.get(self.kind.kind, call.path_parameter) or {}
         naming = name_of(self.kind, stored)
-        changed = self._read(apply_operations(stored, operations, _MULTIVALUED))
+        changed = self._read(apply_operations(stored, operations))
         if self.kind is not GROUPS and name_of(self.kind, changed) != naming:
             raise invalid_parameter(f"{self.kind.naming} cannot be changed.")
         if not name_of(self.kind, changed):
@@ -184,6 +183,72 @@ def _routes(kind: ResourceType) -> list[Route]:
             ("DELETE", "/{}", exclusively(end.delete)),
         )
     ]
+
+
+_PATH = re.compile(r"([A-Za-z]\w*)(?:\[(.+)\])?(?:\.([A-Za-z]\w*))?", re.DOTALL)
+
+
+def apply_operations(resource: Document, operations: Any) -> Document:
+    """Return the resource with all operations applied; nothing is changed when one of them is wrong.
+
+    >>> apply_operations({"name": "a"}, [{"op": "replace", "path": "name", "value": "b"}])
+    {'name': 'b'}
+    """
+    if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
+        raise invalid_parameter("Operations must be a list of objects.")
+    result = copy.deepcopy(resource)
+    for operation in operations:
+        kind, path = str(operation.get("op")).lower(), operation.get("path")
+        if kind not in ("add", "replace", "remove"):
+            raise invalid_parameter("op is add, replace or remove.")
+        if path:
+            _apply(result, kind, str(path), operation.get("value"))
+            continue
+        values = operation.get("value")
+        if kind == "remove" or not isinstance(values, dict):
+            raise invalid_parameter(f"An operation {kind} without path has an object as value.")
+        for name, value in values.items():
+            _apply(result, kind, name, value)
+    return result
+
+
+def _apply(resource: Document, kind: str, path: str, value: Any) -> None:
+    match = _PATH.fullmatch(path.strip().rpartition(":")[2] if path.startswith("urn:") else path.strip())
+    if match is None:
+        raise invalid_parameter(f"The path {path[:100]!r} is invalid.")
+    name, chosen, inner = match.groups()
+    name = next((each for each in (*resource, *_MULTIVALUED) if each.lower() == name.lower()), name)
+    if name in _MULTIVALUED:
+        _apply_to_list(resource, kind, name, chosen, value)
+    elif inner:
+        holder = resource.setdefault(name, {})
+        if not isinstance(holder, dict):
+            raise invalid_parameter(f"{name} has no attribute {inner}.")
+        holder.pop(inner, None) if kind == "remove" else holder.update({inner: value})
+    elif kind == "remove":
+        resource.pop(name, None)
+    else:
+        resource[name] = value
+
+
+def _apply_to_list(resource: Document, kind: str, name: str, chosen: str | None, value: Any) -> None:
+    items = list(resource.get(name) or [])
+    given = [
+        each if isinstance(each, dict) else {"value": each}
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    given = [each for each in given if each.get("value") is not None]
+    keys = {str(each.get("value")) for each in given}
+    if chosen:
+        matches = compile_filter(chosen)
+        kept = [each for each in items if not matches(each)]
+        resource[name] = kept if kind == "remove" else [*kept, *given]
+    elif kind == "remove":
+        resource[name] = [each for each in items if str(each.get("value")) not in keys] if keys else []
+    elif kind == "replace":
+        resource[name] = given
+    else:
+        resource[name] = [*(each for each in items if str(each.get("value")) not in keys), *given]
 
 
 ROUTES = (

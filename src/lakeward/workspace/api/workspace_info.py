@@ -1,7 +1,8 @@
-"""Workspace identifiers, settings and metastore; telemetry, which is discarded."""
+"""Workspace identifiers, settings and metastore, and answers that never change: telemetry, empty lists."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import Route, invalid_parameter, missing
@@ -12,6 +13,8 @@ from lakeward.workspace_connection import WORKSPACE_ID
 METASTORE_ID = "00000000-0000-0000-0000-000000000001"
 _UC = "/api/2.1/unity-catalog"
 ACCOUNT_ID = "00000000-0000-0000-0000-000000000000"
+ABORT_PATH = "/api/2.0/lakeward/upload-parts"
+"""Needs no token, as links of cloud storage: it does nothing."""
 
 
 def facts(call: ServerRequest) -> Any:
@@ -76,6 +79,44 @@ def set_conf(call: ServerRequest) -> None:
     call.store.put("conf", "workspace", {**(call.store.get("conf", "workspace") or {}), **call.body})
 
 
+def create_link(call: ServerRequest) -> Any:
+    """Return the link to which databricks-sdk sends the abort of an upload in parts.
+
+    There are no parts to remove (`files.initiate_upload`). Without the link, each upload of 50 MB and more
+    would log that it could not be aborted.
+    """
+    return {"abort_upload_url": {"url": f"{call.host}{ABORT_PATH}", "headers": []}}
+
+
+def abort(_: ServerRequest) -> None:
+    """Remove nothing."""
+
+
+EMPTY_LISTS: dict[str, dict[str, Any]] = {
+    "/api/2.0/apps": {"apps": []},
+    "/api/2.0/genie/spaces": {"spaces": []},
+    "/api/2.0/notification-destinations": {"results": []},
+    "/api/2.0/policy-families": {"policy_families": []},
+    "/api/2.0/preview/sql/alerts": {"results": []},
+    "/api/2.0/preview/sql/dashboards": {"results": [], "count": 0, "page": 1, "page_size": 25},
+    "/api/2.0/preview/sql/queries": {"results": [], "count": 0, "page": 1, "page_size": 25},
+    "/api/2.0/serving-endpoints": {"endpoints": []},
+    "/api/2.0/sql/alerts": {"results": []},
+    "/api/2.1/unity-catalog/providers": {"providers": []},
+    "/api/2.1/unity-catalog/recipients": {"recipients": []},
+    "/api/2.1/unity-catalog/shares": {"shares": []},
+}
+"""Path -> answer: what a local workspace never has, for clients that look for it. Creating one is 501."""
+
+
+def _constant(answer: dict[str, Any]) -> Callable[[ServerRequest], Any]:
+    return lambda _: answer
+
+
+# Feature flags of clients: without any, their telemetry stays off. They are requested again in an hour.
+_NO_FLAGS = {"flags": [], "ttl_seconds": 3600}
+
+
 ROUTES = (
     Route("GET", "/.well-known/databricks-config", facts),
     Route("POST", "/telemetry-ext", telemetry),
@@ -85,4 +126,8 @@ ROUTES = (
     Route("GET", f"{_UC}/current-metastore-assignment", assignment),
     Route("GET", "/api/2.0/workspace-conf", get_conf),
     Route("PATCH", "/api/2.0/workspace-conf", set_conf),
+    Route("POST", "/api/2.0/fs/create-abort-upload-url", create_link),
+    Route("DELETE", ABORT_PATH, abort),
+    *(Route("GET", path, _constant(answer)) for path, answer in EMPTY_LISTS.items()),
+    Route("GET", "/api/2.0/connector-service/feature-flags/{}/{}", _constant(_NO_FLAGS), quick=True),
 )

@@ -11,7 +11,6 @@ from lakeward.workspace.api import (
     commands,
     dashboards,
     dbt_output,
-    empty_lists,
     grants,
     instance_profiles,
     jobs,
@@ -31,7 +30,6 @@ from lakeward.workspace.api import (
     statements,
     table_history,
     tokens,
-    upload_aborts,
     volume_operations,
     warehouses,
     workspace_info,
@@ -77,8 +75,6 @@ OWN: tuple[Route, ...] = (
     *repos.ROUTES,
     *workspace_objects.ROUTES,
     *models.ROUTES,
-    *empty_lists.ROUTES,
-    *upload_aborts.ROUTES,
     *dbt_output.ROUTES,
     *volume_operations.ROUTES,
     *endpoint.ROUTES,
@@ -94,5 +90,5 @@ ROUTES: tuple[Route, ...] = (
 
 TABLE = Table(ROUTES)
 
-PUBLIC_PATHS = ("/.well-known/databricks-config", upload_aborts.ABORT_PATH)
+PUBLIC_PATHS = ("/.well-known/databricks-config", workspace_info.ABORT_PATH)
 """Paths that need no token."""

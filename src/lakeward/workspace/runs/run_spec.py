@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lakeward.atomic_files import atomic_write
+from lakeward.quoting import use_statement
 from lakeward.session import PathMap, Settings
-from lakeward.workspace.runs.cluster_libraries import add_cluster_libraries
-from lakeward.workspace.runs.saved_query import inline_saved_query
+from lakeward.workspace.state.serving import server_folder
 from lakeward.workspace.state.store import Document, Store
 from lakeward.workspace_connection import WORKSPACE_ID
 
@@ -222,3 +223,65 @@ def _cluster(job: Document) -> Document:
 
 def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[:60] or "job"
+
+
+SAVED_QUERY = "saved_query"
+"""Kind of the documents with saved queries."""
+
+
+def inline_saved_query(task: Any, store: Store, settings: Settings) -> None:
+    """Replace the saved query of a `sql_task` with a file of its text; other tasks stay as they are."""
+    reference = task.get("query") if isinstance(task, dict) else None
+    query = store.get(SAVED_QUERY, str(reference.get("query_id"))) if isinstance(reference, dict) else None
+    if query is None or query["lifecycle_state"] != "ACTIVE":
+        return
+    file = server_folder(settings) / "queries" / f"{query['id']}.sql"
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    atomic_write(file, _script(query, settings.catalog))
+    del task["query"]
+    task["file"] = {"path": str(file)}
+
+
+def _script(query: Document, default_catalog: str) -> str:
+    """Return the text of a query, after the statement that selects its catalog and schema.
+
+    >>> print(_script({"catalog": "dev", "query_text": "SELECT 1"}, "main"))
+    USE CATALOG `dev`;
+    SELECT 1
+    >>> print(_script({"schema": "sales", "query_text": "SELECT 1"}, "main"))
+    USE SCHEMA `main`.`sales`;
+    SELECT 1
+    """
+    catalog, schema, text = (query.get(name) for name in ("catalog", "schema", "query_text"))
+    name = [catalog or default_catalog, schema] if schema else [catalog] if catalog else []
+    return f"{use_statement(name)};\n{text or ''}" if name else str(text or "")
+
+
+CLUSTER_LIBRARY = "cluster_library"
+"""Kind of the documents with Python packages of a cluster, for what runs there."""
+INSTALLED = "INSTALLED"
+# What is to be uninstalled stays until the cluster restarts.
+_PRESENT = (INSTALLED, "UNINSTALL_ON_RESTART")
+
+
+def installed_lines(store: Store, cluster_id: str) -> list[str]:
+    """Return the packages of a cluster as lines of a requirements file."""
+    from lakeward.jobs import library_lines
+
+    return [line for each in _installed(store, cluster_id) for line in library_lines(each)]
+
+
+def add_cluster_libraries(task: Document, store: Store) -> None:
+    """Let a task have the libraries of the cluster that it names."""
+    cluster_id: Any = task.get("existing_cluster_id")
+    found = _installed(store, cluster_id) if isinstance(cluster_id, str) else []
+    if found:
+        task["libraries"] = [*found, *(task.get("libraries") or ())]
+
+
+def _installed(store: Store, cluster_id: str) -> list[Document]:
+    return [
+        dict(each["library"])
+        for each in store.find(CLUSTER_LIBRARY, parent=cluster_id)
+        if each["status"] in _PRESENT
+    ]

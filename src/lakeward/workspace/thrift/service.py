@@ -34,7 +34,7 @@ from lakeward.workspace.thrift.row_sets import arrow_rows, arrow_schema, column_
 from lakeward.workspace.warehouse.client_sessions import ClientSession, Operation
 from lakeward.workspace.warehouse.execution import StatementOrder
 from lakeward.workspace.warehouse.result_columns import TEXT_TYPES
-from lakeward.workspace.warehouse.result_reader import read_batches, result_schema
+from lakeward.workspace.warehouse.statement_results import read_batches, result_schema
 
 # How long a request waits for the end of a statement; clients request the state again at once.
 _DIRECT_RESULT_SECONDS = 5.0

@@ -29,7 +29,7 @@ from lakeward.session import dbfs_paths
 from lakeward.workspace.state.settings_json import settings_from_json
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
 from lakeward.workspace.warehouse.execution import ExecutionResult, SessionOrder, StatementOrder
-from lakeward.workspace.warehouse.session_settings import enter
+from lakeward.workspace.warehouse.statement_sessions import enter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,10 +1,13 @@
-"""Spark sessions for statements: a new one for each, created ahead of need, or the one of its client."""
+"""Spark sessions for statements: a new one for each, created ahead of need, or the one of its client.
+
+Parameters of Databricks SQL: https://docs.databricks.com/sql/language-manual/sql-ref-parameters
+"""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +15,14 @@ from lakeward.spark_internals import (
     activated,
     catalog_manager,
     executed_plan,
+    java_array,
     jvm_view,
     scala_context,
     set_current_schema,
 )
-from lakeward.sql import WAREHOUSE_SESSION, end_session
+from lakeward.sql import SQL_PARAMETERS, STATEMENT_TIMEOUT, WAREHOUSE_SESSION, end_session, set_timeout
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
 from lakeward.workspace.warehouse.execution import SessionOrder
-from lakeward.workspace.warehouse.session_settings import configure, enter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -141,3 +144,33 @@ class SessionPool:
             name = folder.name
             if folder.is_dir() and "." not in name and not manager.isCatalogRegistered(name):
                 ensure_catalog(fresh, name)
+
+
+# Accepted without effect: of the platform's cache, engine and history, and of the layout of results, which
+# the messages name themselves.
+_IGNORED = (
+    "enable_photon",
+    "query_tags",
+    "read_only_external_metastore",
+    "use_cached_result",
+)
+_IGNORED_PREFIX = "spark.thriftserver."
+
+
+def enter(spark: SparkSession, catalog: str | None, schema: str | None) -> None:
+    """Make `catalog` and `schema` the current ones of the session."""
+    manager = catalog_manager(spark)
+    if catalog:
+        manager.setCurrentCatalog(catalog.lower())
+    if schema:
+        manager.setCurrentNamespace(java_array(spark, schema.lower()))
+
+
+def configure(spark: SparkSession, configuration: Mapping[str, str]) -> None:
+    """Set the parameters of a session. Raises Spark's error for an invalid or static one."""
+    for name, value in configuration.items():
+        lowered = name.lower()
+        if lowered == STATEMENT_TIMEOUT:
+            set_timeout(spark, value)
+        elif lowered not in _IGNORED and not lowered.startswith(_IGNORED_PREFIX):
+            spark.conf.set(SQL_PARAMETERS.get(lowered, name), value)
