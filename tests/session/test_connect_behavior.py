@@ -17,7 +17,7 @@ from lakeward.session.entry_points import connect_behavior
 
 @pytest.fixture
 def connected(spark: SparkSession) -> Iterator[SparkSession]:
-    connect_behavior.install_connect_behavior()
+    patching.install(connect_behavior.PATCHES)
     yield spark
     patching.uninstall(connect_behavior.PATCHES)
 
@@ -75,7 +75,7 @@ def test_every_type_has_the_values_of_spark_classic(
     spark.conf.set("spark.sql.session.timeZone", str(zone))
     try:
         classic = spark.createDataFrame([row], TYPES)
-        connect_behavior.install_connect_behavior()
+        patching.install(connect_behavior.PATCHES)
         found = spark.createDataFrame([row], TYPES)
         assert found.schema == classic.schema
         assert found.collect() == classic.collect()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakeward.dbutils import DBUtils
-from lakeward.session.patches import scala_conversions
+from lakeward.session.patches import java_names_patch
 from lakeward.spark_internals import java_gateway
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def conversions(spark: SparkSession) -> Iterator[Any]:
     """The class, by a view in which no name was looked up; afterwards the runtime is that of the suite."""
-    before = scala_conversions._is_served
+    before = java_names_patch._is_served
     yield java_gateway(spark).new_jvm_view().scala.collection.JavaConversions
-    scala_conversions._is_served = before
+    java_names_patch._is_served = before
 
 
 OLD, NEW = ("13.3", "15.4", "16.4"), ("17.3", "18.3", "serverless")
@@ -28,7 +28,7 @@ OLD, NEW = ("13.3", "15.4", "16.4"), ("17.3", "18.3", "serverless")
 
 @pytest.mark.parametrize("profile", OLD)
 def test_tags_of_the_context_become_a_map(conversions: Any, spark: SparkSession, profile: str) -> None:
-    scala_conversions.use_profile(profile)
+    java_names_patch.use_profile(profile)
     context = DBUtils(spark).notebook.entry_point.getDbutils().notebook().getContext()
     tags = conversions.mapAsJavaMap(context.tags())
     assert tags["user"] == context.tags().apply("user")
@@ -37,7 +37,7 @@ def test_tags_of_the_context_become_a_map(conversions: Any, spark: SparkSession,
 
 @pytest.mark.parametrize("profile", NEW)
 def test_runtimes_with_scala_2_13_lack_it(conversions: Any, profile: str) -> None:
-    scala_conversions.use_profile(profile)
+    java_names_patch.use_profile(profile)
     with pytest.raises(TypeError, match=r"'JavaPackage' object is not callable.*--runtime 16\.4"):
         conversions.mapAsJavaMap({})
 
@@ -52,7 +52,7 @@ def test_runtimes_with_scala_2_13_lack_it(conversions: Any, profile: str) -> Non
     ],
 )
 def test_collections_of_the_jvm_are_converted(conversions: Any, there: str, back: str, value: Any) -> None:
-    scala_conversions.use_profile("16.4")
+    java_names_patch.use_profile("16.4")
     converted = getattr(conversions, there)(value)
     assert converted.getClass().getName().startswith("scala.collection.")
     assert type(value)(getattr(conversions, back)(converted)) == value

@@ -19,7 +19,7 @@ from lakeward.session import (
     session,
     uninstall_builder_hook,
 )
-from lakeward.session.patches.spark_version import use_profile
+from lakeward.session.patches.pyspark_patches import use_profile
 from lakeward.spark_internals import jvm_view
 
 

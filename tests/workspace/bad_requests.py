@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lakeward.databricks_shims.local_workspace import Route
-from lakeward.databricks_shims.local_workspace.field_types import field_kinds
+from lakeward.databricks_shims.local_workspace.body import field_kinds
 from lakeward.workspace.http.route_table import ROUTES
 
 GOOD: dict[str, Any] = {

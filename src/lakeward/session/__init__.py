@@ -72,7 +72,6 @@ if TYPE_CHECKING:
         find_platform_sources,
         is_platform_path,
     )
-    from lakeward.session.project import project_file, project_table
     from lakeward.session.runtimes.profiles import (
         DEFAULT_PROFILE,
         PROFILES,
@@ -88,7 +87,7 @@ if TYPE_CHECKING:
         SERVERLESS_TRIGGERS,
         refused_statement,
     )
-    from lakeward.session.settings import Settings
+    from lakeward.session.settings import Settings, project_file, project_table
     from lakeward.session.spark_errors import (
         condense_error,
         condition_of,

@@ -209,14 +209,11 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     from lakeward.session.patches import (
         call_site_patch,
         catalog_patch,
-        column_arguments,
         delta_table_patch,
         errors_patch,
         java_names_patch,
         pyspark_patches,
-        scala_conversions,
         serverless_enforcement,
-        spark_version,
         thread_sessions,
         udf_patch,
         worker_imports,
@@ -229,7 +226,6 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         delta_table_patch,
         catalog_patch,
         pyspark_patches,
-        column_arguments,
         thread_sessions,
         udf_patch,
         worker_imports,
@@ -245,8 +241,8 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     use_catalog_and_schema(spark, settings)
     install_extensions(spark)
     serverless_enforcement.set_enabled(settings.profile == "serverless")
-    spark_version.use_profile(settings.profile)
-    scala_conversions.use_profile(settings.profile)
+    pyspark_patches.use_profile(settings.profile)
+    java_names_patch.use_profile(settings.profile)
     reset_error_locations()
     return spark
 

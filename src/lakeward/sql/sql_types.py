@@ -3,7 +3,7 @@
 Other forms have other readers:
 
 - `DataType.simpleString()`, `struct<ab:array<bigint>>`: DESCRIBE, the information schema, the Unity Catalog
-  API (`databricks_shims/local_workspace/column_types.py` reads it from stored JSON, without Spark).
+  API (`databricks_shims/local_workspace/table_files.py` reads it from stored JSON, without Spark).
 - One JSON object per type, `{"name": "array", …}`: DESCRIBE … AS JSON (`type_as_json`).
 - Spark's own JSON, `{"type": "array", …}`: schemas that are stored or sent to the JVM.
 """

@@ -20,7 +20,8 @@ from lakeward.databricks_shims.local_workspace.api_request import (
     exclusively,
     printable,
 )
-from lakeward.databricks_shims.local_workspace.column_types import type_name
+from lakeward.databricks_shims.local_workspace.body import request_types
+from lakeward.databricks_shims.local_workspace.catalogs import is_like
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     CONNECTION,
     check_inside,
@@ -28,8 +29,6 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
     is_name,
 )
 from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
-from lakeward.databricks_shims.local_workspace.field_types import request_types
-from lakeward.databricks_shims.local_workspace.name_patterns import is_like
 from lakeward.databricks_shims.local_workspace.object_descriptions import change_description
 from lakeward.databricks_shims.local_workspace.pages import paginate, paginate_query
 from lakeward.databricks_shims.local_workspace.routes import (
@@ -40,7 +39,11 @@ from lakeward.databricks_shims.local_workspace.routes import (
     handle_request,
     respond,
 )
-from lakeward.databricks_shims.local_workspace.standard_folders import make_home
-from lakeward.databricks_shims.local_workspace.table_files import is_table, remove_table, table_names
+from lakeward.databricks_shims.local_workspace.table_files import (
+    is_table,
+    remove_table,
+    table_names,
+    type_name,
+)
 from lakeward.databricks_shims.local_workspace.users import groups_of, user_id
-from lakeward.databricks_shims.local_workspace.workspace_files import object_id
+from lakeward.databricks_shims.local_workspace.workspace_files import make_home, object_id

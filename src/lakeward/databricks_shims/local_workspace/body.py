@@ -3,6 +3,10 @@
 A field whose name has one kind wherever the API uses it (`field_types`) is refused with a value of another
 kind before a handler sees it, as by the platform's parser, so nothing of it is stored. Maps with names of the
 user's (tags, parameters, Spark settings) are not looked into.
+
+The types are generated from databricks-sdk by `scripts/field_types.py`: those of whole requests, objects and
+resources, and the kinds of fields that are checked by their name in every route. The second part lacks names
+with several kinds in the API (`parameters`).
 """
 
 from __future__ import annotations
@@ -10,10 +14,29 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
-from lakeward.databricks_shims.local_workspace.field_types import field_kinds
+
+
+def field_kinds() -> Mapping[str, str]:
+    """Return the kind of each field that has one wherever the API uses it: `an object`, `a string`."""
+    kinds: Mapping[str, str] = _table()["names"]
+    return kinds
+
+
+def request_types() -> Mapping[str, Any]:
+    """Return requests, objects and resources as tables of fields, and enumerations as lists of values."""
+    types: Mapping[str, Any] = _table()["types"]
+    return types
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return dict(json.loads(Path(__file__).with_name("field_types.json").read_bytes()))
+
 
 MAX_DEPTH = 64
 """Levels of objects and arrays; the deepest settings of a job have fewer than 15."""

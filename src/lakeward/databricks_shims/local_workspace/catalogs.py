@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.databricks_shims.local_workspace.contained_paths import check_name, is_name
-from lakeward.databricks_shims.local_workspace.name_patterns import is_like
 from lakeward.databricks_shims.local_workspace.pages import paginate
 from lakeward.databricks_shims.local_workspace.table_files import (
     DamagedTable,
@@ -302,3 +302,15 @@ def existing_parts(call: ApiRequest, count: int) -> list[str]:
     if not exists(call, parts):
         raise missing(f"{'Catalog' if count == 1 else 'Schema'} '{'.'.join(parts)}'")
     return parts
+
+
+_GLOB = str.maketrans({"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"})
+
+
+def is_like(text: str, pattern: str) -> bool:
+    """Return whether `text` matches an SQL LIKE pattern, in any case of letters.
+
+    >>> is_like("Orders_2026", "orders%6"), is_like("orders", "o_d%x%")
+    (True, False)
+    """
+    return fnmatchcase(text.lower(), pattern.lower().translate(_GLOB))

@@ -13,15 +13,18 @@ from typing import Any
 
 from lakeward.atomic_files import read_json_object
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, decode_base64, exclusively
+from lakeward.databricks_shims.local_workspace.api_request import (
+    ApiRequest,
+    decode_base64,
+    exclusively,
+    request_fields,
+)
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     entries,
     is_root,
     require_volume,
     resolve,
 )
-from lakeward.databricks_shims.local_workspace.multipart import request_fields
-from lakeward.databricks_shims.local_workspace.standard_folders import make_dbfs_folders
 
 MAX_BLOCK = 2**20
 """Bytes that are read or written at once, as on the platform: https://docs.databricks.com/api/workspace/dbfs."""
@@ -31,6 +34,7 @@ UPLOAD_IDLE = 600.0
 """Seconds after which a handle that is not used expires, as on the platform."""
 
 _MAX_ENCODED = 2 * MAX_BLOCK
+_FOLDERS = ("FileStore", "tmp", "user")  # that the root of DBFS has
 
 
 def list_files(call: ApiRequest) -> Any:
@@ -227,7 +231,8 @@ def _spare_roots(call: ApiRequest, place: Path, path: str) -> None:
 
 
 def _there(call: ApiRequest, path: str) -> Path:
-    make_dbfs_folders(call)
+    for name in _FOLDERS:
+        (call.environment.settings().dbfs / name).mkdir(parents=True, exist_ok=True)
     place = _local(call, path)
     if not place.exists():
         raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"No file or directory exists on path {path}.")

@@ -20,10 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse, decode_base64
+from lakeward.databricks_shims.local_workspace.api_request import (
+    ApiRequest,
+    ApiResponse,
+    decode_base64,
+    request_fields,
+)
 from lakeward.databricks_shims.local_workspace.contained_paths import check_inside, entries, is_root, resolve
-from lakeward.databricks_shims.local_workspace.multipart import request_fields
-from lakeward.databricks_shims.local_workspace.standard_folders import STANDARD_FOLDERS, make_standard_folders
 
 _LANGUAGES = {".py": "PYTHON", ".sql": "SQL", ".scala": "SCALA", ".r": "R"}
 _COMMENTS = {".py": b"#", ".sql": b"--", ".scala": b"//", ".r": b"#"}
@@ -242,3 +245,22 @@ def find_object(call: ApiRequest) -> tuple[str, Path]:
             check_inside(call, candidate, path)
             return path, candidate
     raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"Path ({path}) doesn't exist.")
+
+
+STANDARD_FOLDERS = ("Shared", "Users", "Repos")
+
+
+def make_standard_folders(call: ApiRequest) -> None:
+    """Create what a client expects to find below `/Workspace` before anything was written."""
+    root = call.environment.settings().workspace
+    is_new = not (root / "Users").is_dir()
+    for name in STANDARD_FOLDERS:
+        (root / name).mkdir(parents=True, exist_ok=True)
+    if is_new:
+        make_home(call, call.owner)
+
+
+def make_home(call: ApiRequest, user: str) -> None:
+    """Create the home folder of a user."""
+    if user and Path(user).name == user:
+        (call.environment.settings().workspace / "Users" / user).mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from lakeward import patching
 from lakeward.patching import PatchSpec
 from lakeward.session import active_session
 from lakeward.session.entry_points.ddl_types import parse_simple_type
@@ -30,21 +29,10 @@ class _ContextOnDemand:
 
     @property
     def _active_spark_context(self) -> Any:
-
         return active_context() or _context_without_start()
 
 
 SparkContext = _ContextOnDemand()
-
-
-def install() -> None:
-    """Let PySpark's functions start the JVM on first use. Idempotent."""
-    patching.install(PATCHES)
-
-
-def uninstall() -> None:
-    """Restore PySpark's functions."""
-    patching.uninstall(PATCHES)
 
 
 def parse_type(text: str) -> DataType:

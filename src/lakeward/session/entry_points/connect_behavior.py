@@ -12,16 +12,11 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec
 from lakeward.spark_internals import is_pending, parse_schema, to_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
-
-
-def install_connect_behavior() -> None:
-    """Give the sessions of this process Connect's behavior. A second call changes nothing."""
-    install(PATCHES)
 
 
 def _create_data_frame(before: Any) -> Any:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from lakeward.patching import install
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -101,16 +103,16 @@ class DatabricksSession:
 
         def getOrCreate(self) -> SparkSession:  # noqa: N802  # as on the platform
             """Return the running session, or create one."""
-            from lakeward.session.entry_points.connect_behavior import install_connect_behavior
+            from lakeward.session.entry_points.connect_behavior import PATCHES
             from lakeward.session.entry_points.session_builder_patch import get_or_create
 
-            install_connect_behavior()
+            install(PATCHES)
             return get_or_create(self._options, profile="serverless" if self._serverless else None)
 
         def create(self) -> SparkSession:
             """Create a new session, in addition to a running one."""
-            from lakeward.session.entry_points.connect_behavior import install_connect_behavior
+            from lakeward.session.entry_points.connect_behavior import PATCHES
             from lakeward.session.entry_points.session_builder_patch import create_session
 
-            install_connect_behavior()
+            install(PATCHES)
             return create_session(self._options, profile="serverless" if self._serverless else None)

@@ -17,6 +17,7 @@ from lakeward.patching import PatchSpec, original
 from lakeward.session import active_session
 from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
 from lakeward.session.configuration.user_conf import contradictions, late_settings_warning, usable_settings
+from lakeward.session.entry_points import columns_before_session
 from lakeward.session.patches import connect_finder, serverless_enforcement, star_import_patch
 from lakeward.session.paths import PathMap
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
@@ -166,11 +167,7 @@ def install_builder_hook() -> None:
     if not is_enabled():
         return
     install_connect_hook()
-    from lakeward.session.entry_points import columns_before_session
-
     patching.install(PATCHES)
-    columns_before_session.install()
-    star_import_patch.install_star_import_patch()
 
 
 def serve_on_demand(settings: Settings) -> None:
@@ -191,11 +188,7 @@ def start_on_access(wanted: bool) -> None:
 
 def uninstall_builder_hook() -> None:
     """Restore PySpark's own builder."""
-    from lakeward.session.entry_points import columns_before_session
-
     patching.uninstall(PATCHES)
-    columns_before_session.uninstall()
-    star_import_patch.uninstall_star_import_patch()
     connect_finder.uninstall()
 
 
@@ -264,4 +257,6 @@ PATCHES = (
         "a SparkContext that the user makes has lakeward's settings",
         lambda _: init_context,
     ),
+    *columns_before_session.PATCHES,
+    *star_import_patch.PATCHES,
 )

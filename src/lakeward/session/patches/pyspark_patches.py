@@ -9,9 +9,12 @@ from typing import Any
 
 from lakeward.patching import Order, PatchSpec
 from lakeward.session.configuration.user_conf import SHUFFLE_PARTITIONS, accepted_value, is_automatic
+from lakeward.session.runtimes.profiles import find_profile
 from lakeward.spark_internals import (
     active_context,
+    argument_columns,
     inserted_rows,
+    java_column,
     java_session,
     jvm_of,
     jvm_view,
@@ -95,28 +98,35 @@ def _explain(before: Any) -> Any:
 
 
 def _get_jvm_function(before: Any) -> Any:
-    """`from_json` without a schema is the same call in Python as in SQL.
+    """Functions take columns where Spark Classic takes plain values, as Spark Connect does.
 
-    In pipelines, `from_json(column, None, {"schemaLocationKey": …})` infers the schema, elsewhere it is
-    refused. The Java function of Spark does not check its argument: the call ended with a
-    NullPointerException, where SQL's `from_json(column, NULL)` has a condition.
+    Serverless compute and clusters in standard access mode run Spark Connect. Its functions make a literal of
+    every plain value, and a column is a column already: `F.to_date("d", F.lit("yyyy"))` and
+    `F.date_trunc(F.col("unit"), "t")` are what SQL allows. Spark Classic passes the argument to the JVM as it
+    is, and fails with NOT_ITERABLE. Such a call goes to the function of SQL, as Connect sends it.
+
+    `from_json` without a schema is the same call in Python as in SQL, too: in pipelines,
+    `from_json(column, None, {"schemaLocationKey": …})` infers the schema, elsewhere it is refused. The Java
+    function does not check its argument: the call ended with a NullPointerException, where SQL's
+    `from_json(column, NULL)` has a condition.
     """
 
     @wraps(before)
     def get_jvm_function(name: str, sc: Any) -> Any:
-        function = before(name, sc)
-        return partial(_call_from_json, function) if name == "from_json" else function
+        return partial(_call, name, before(name, sc))
 
     return get_jvm_function
 
 
-def _call_from_json(function: Any, column: Any, schema: Any, *options: Any) -> Any:
-    if schema is None:
-        from pyspark.sql.classic.column import _to_java_column
-        from pyspark.sql.functions import lit
+def _call(name: str, function: Any, *args: Any) -> Any:
+    from pyspark.sql import Column, functions
 
-        schema = _to_java_column(lit(None))
-    return function(column, schema, *options)
+    if name == "from_json" and args[1] is None:
+        args = (args[0], java_column(functions.lit(None)), *args[2:])
+    if not any(isinstance(each, Column) for each in args):
+        return function(*args)
+    columns = [column for each in args for column in argument_columns(each)]
+    return java_column(functions.call_function(name, *columns))
 
 
 def _wrap_function(before: Any) -> Any:
@@ -188,6 +198,29 @@ def _save_as_table(before: Any) -> Any:
     return saveAsTable
 
 
+_release = ""
+
+
+def use_profile(profile: str) -> None:
+    """Make sessions report the Spark release of a runtime.
+
+    Profiles without a release (serverless compute, a runtime that no table lists) keep Spark's own version.
+    """
+    global _release  # noqa: PLW0603  # PySpark's classes are shared by the process, and so is this
+    runtime = find_profile(profile)
+    _release = runtime.spark if runtime else ""
+
+
+def _version(before: Any) -> Any:
+    """`spark.version` is the Spark release of the runtime profile: code selects features by it."""
+
+    def version(spark: Any) -> str:
+        own: str = before.__get__(spark, type(spark))
+        return _release or own
+
+    return property(version)
+
+
 PATCHES = (
     PatchSpec(
         "pyspark.sql.session:SparkSession",
@@ -222,7 +255,7 @@ PATCHES = (
         "pyspark.sql.functions.builtin",
         "_get_jvm_function",
         "session",
-        "from_json without a schema is inferred in pipelines, and fails with a condition elsewhere",
+        "functions take columns where Spark Classic takes plain values; from_json takes no schema",
         _get_jvm_function,
     ),
     PatchSpec(
@@ -245,5 +278,12 @@ PATCHES = (
         "session",
         "rows of another format are not appended to a table",
         _save_as_table,
+    ),
+    PatchSpec(
+        "pyspark.sql.session:SparkSession",
+        "version",
+        "session",
+        "spark.version is that of the runtime's Spark",
+        _version,
     ),
 )

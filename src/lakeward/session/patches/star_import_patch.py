@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.patching import PatchSpec, install, uninstall
+from lakeward.patching import PatchSpec
 
 PLATFORM_NAMES = (
     "ArrayType",
@@ -30,16 +30,6 @@ PLATFORM_NAMES = (
     "toRadians",
 )
 """The names that the platform's star import has and that of Spark lacks."""
-
-
-def install_star_import_patch() -> None:
-    """Add the platform's names to the star import of PySpark's functions. Idempotent."""
-    install(PATCHES)
-
-
-def uninstall_star_import_patch() -> None:
-    """Restore PySpark's own list of names."""
-    uninstall(PATCHES)
 
 
 def _names(before: Any) -> list[str]:
