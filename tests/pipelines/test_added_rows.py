@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from lakeward.pipelines.incremental import affected_keys
+from lakeward.pipelines.incremental import join_bounds
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views
 
@@ -76,7 +76,7 @@ def test_added_rows_are_merged_or_appended_and_removed_ones_replace_groups(lab: 
 def test_many_keys_are_joined_without_a_broadcast(
     lab: Lab, table: str, rows: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(affected_keys, "MAX_BROADCAST_KEYS", 0)
+    monkeypatch.setattr(join_bounds, "MAX_BROADCAST_KEYS", 0)
     lab.spark.sql(f"INSERT INTO {table} VALUES {rows}")
     lab.spark.sql(f"DELETE FROM {table} WHERE id = 7")
     techniques(lab)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.pipelines.incremental import day_index, technique_choice
-from lakeward.pipelines.incremental.day_index import DayIndex
+from lakeward.pipelines.incremental import day_files, technique_choice
+from lakeward.pipelines.incremental.day_files import DayIndex
 from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views
@@ -33,7 +33,7 @@ PLAUSIBLE = "at >= DATE'2010-01-01'"
 
 @pytest.fixture(autouse=True)
 def _small_sources_have_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(day_index, "MIN_BYTES", 0)
+    monkeypatch.setattr(day_files, "MIN_BYTES", 0)
 
 
 def record(at: str | None, device: int, number: int) -> str:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakeward.pipelines.incremental import day_index, join_bounds, technique_choice
+from lakeward.pipelines.incremental import day_files, join_bounds, technique_choice
 from tests.lanes import sampled
 from tests.pipelines.conftest import LIMITS, Lab, replace_rows
 from tests.pipelines.incremental import planned, python_views, qualified, qualified_change, sql_views
@@ -128,7 +128,7 @@ ROWS = {"a": rows_of_a(), "b": rows_of_b()}
 
 @pytest.fixture(autouse=True)
 def _small_sources_are_not_read_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(day_index, "MIN_BYTES", 0)
+    monkeypatch.setattr(day_files, "MIN_BYTES", 0)
     monkeypatch.setattr(join_bounds, "MIN_BYTES", 0)
 
 

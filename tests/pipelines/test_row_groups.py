@@ -9,12 +9,11 @@ import pytest
 
 from lakeward.pipelines.incremental import technique_choice, view_plan
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.cost import add_start, estimate
 from lakeward.pipelines.incremental.eligibility import check_eligibility
 from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique
 from lakeward.pipelines.incremental.reproducibility import can_break_ties, is_reproducible, least_row_columns
 from lakeward.pipelines.incremental.row_groups import possible_groups
-from lakeward.pipelines.incremental.technique_choice import possible_techniques
+from lakeward.pipelines.incremental.technique_choice import add_start, estimate, possible_techniques
 from lakeward.pipelines.incremental.view_plan import (
     CalledFunction,
     NotableExpression,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims.local_workspace import ApiRequest
+from lakeward.databricks_shims.local_workspace import ApiError, ApiRequest
 from lakeward.workspace.state.store import Store
 from lakeward.workspace.warehouse.result_links import ResultLinks
 
@@ -61,6 +61,13 @@ class ServerRequest(ApiRequest):
     def description(self, full_name: str) -> Mapping[str, Any]:
         """Return comment, owner, properties and times of an object of Unity Catalog."""
         return {**(self.store.get(SECURABLE, full_name) or {}), **super().description(full_name)}
+
+    def require_link(self, name: str) -> None:
+        """Raise ApiError unless the request has a valid signed link to this content."""
+        if not self.context.result_links.is_valid(name, self.query):
+            raise ApiError(
+                403, "PERMISSION_DENIED", "The link has expired or is not valid. Request a new one."
+            )
 
     @property
     def caller(self) -> str:

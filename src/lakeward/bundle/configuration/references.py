@@ -10,8 +10,19 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lakeward.bundle.configuration.limits import MAX_TEXT, require_bounded, too_deep, too_large
-from lakeward.bundle.configuration.node import Key, Node, Path, Position, failure, show, walk
+from lakeward.bundle.configuration.node import (
+    MAX_TEXT,
+    Key,
+    Node,
+    Path,
+    Position,
+    failure,
+    require_bounded,
+    show,
+    too_deep,
+    too_large,
+    walk,
+)
 from lakeward.errors import BundleError
 from lakeward.suggestions import is_probable_typo, unknown_name_hint
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakeward.bundle.configuration.limits import too_deep
-from lakeward.bundle.configuration.node import Node, Position, failure, lift
+from lakeward.bundle.configuration.node import Node, Position, failure, lift, too_deep
 from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
 

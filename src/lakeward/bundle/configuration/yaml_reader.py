@@ -15,15 +15,18 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from lakeward.bundle.configuration.limits import (
+from lakeward.bundle.configuration.node import (
     MAX_DEPTH,
     MAX_FILE,
     MAX_NODES,
+    Node,
+    Position,
+    RepeatedKey,
+    failure,
     require_bounded,
     too_deep,
     too_large,
 )
-from lakeward.bundle.configuration.node import Node, Position, RepeatedKey, failure
 
 _MERGE = "tag:yaml.org,2002:merge"
 _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}

@@ -37,6 +37,7 @@ from lakeward.databricks_shims.local_workspace.routes import (
     Route,
     Table,
     handle_request,
+    refuse,
     respond,
 )
 from lakeward.databricks_shims.local_workspace.table_files import (

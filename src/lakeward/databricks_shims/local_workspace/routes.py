@@ -149,6 +149,8 @@ class Table:
 
 
 _TABLE = Table(ROUTES)
+# What a handler raises for a field that it does not expect.
+_OF_FIELDS = (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 
 
 def is_local(method: str, path: str) -> bool:
@@ -174,34 +176,40 @@ def respond(
 def handle_request(
     handler: Handler, call: ApiRequest, note: Callable[[str], None] = lambda _: None
 ) -> tuple[int, Any]:
-    """Return status and response of a handler; errors for invalid requests are responses too.
-
-    A handler that fails with a type error received a field that it does not expect: the status is 400, and
-    `note` is called with the location. Without a body or query the request cannot be the cause: the error is
-    raised.
-    """
+    """Return status and response of a handler; errors for invalid requests are responses, see `refuse`."""
     try:
         answer = handler(call)
-        return 200, {} if answer is None else answer
-    except ApiError as failure:
-        return failure.status, failure.as_json()
-    except InvalidPathError as error:
-        return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": error.message}
-    except ConfigurationError as error:
-        return 400, {"error_code": "INVALID_STATE", "message": str(error)}
-    except ValueError as error:
-        return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": str(error)}
-    except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
-        if not (call.data or call.query):
-            raise
-        note(f"{_origin(error)}: {type(error).__name__}: {error}")
-        message = f"A field of the request has a value of the wrong type: {error}."
-        return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": message}
-    except OSError as error:
+    except Exception as error:  # noqa: BLE001  # raised again where the request has not caused it
+        return refuse(error, call, note)
+    return 200, {} if answer is None else answer
+
+
+def refuse(
+    error: Exception, call: ApiRequest, note: Callable[[str], None] = lambda _: None
+) -> tuple[int, Any]:
+    """Return status and response for the error of a handler. Raises one that the request has not caused.
+
+    A handler that fails with a type error received a field that it does not expect: the status is 400, and
+    `note` is called with the location. Without a body or query the request cannot be the cause.
+    """
+    if isinstance(error, ApiError):
+        return error.status, error.as_json()
+    status, code, message = 400, "INVALID_PARAMETER_VALUE", str(error)
+    if isinstance(error, InvalidPathError):
+        message = error.message
+    elif isinstance(error, ConfigurationError):
+        code = "INVALID_STATE"
+    elif isinstance(error, OSError):
+        code = "IO_ERROR"
         message = _without_places(call, f"{error.strerror or error}: {error.filename or 'the state folder'}")
         # Insufficient storage: clients do not retry this status.
         status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 400
-        return status, {"error_code": "IO_ERROR", "message": message}
+    elif isinstance(error, _OF_FIELDS) and (call.data or call.query):
+        note(f"{_origin(error)}: {type(error).__name__}: {error}")
+        message = f"A field of the request has a value of the wrong type: {error}."
+    elif not isinstance(error, ValueError):
+        raise error
+    return status, {"error_code": code, "message": message}
 
 
 def _without_places(call: ApiRequest, message: str) -> str:

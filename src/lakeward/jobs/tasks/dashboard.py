@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.tasks.saved_objects import saved_object
+from lakeward.jobs.tasks.alert import saved_object
 from lakeward.jobs.tasks.sql import warehouse_session
 from lakeward.jobs.tasks.user_code import Action, Context
 from lakeward.quoting import use_statement

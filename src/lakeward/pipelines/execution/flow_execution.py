@@ -34,8 +34,7 @@ from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_
 from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.pipelines.writers.materialized_view import refresh_materialized_view
 from lakeward.pipelines.writers.replace_flow import run_replace_flow
-from lakeward.pipelines.writers.sink import run_sink_flow
-from lakeward.pipelines.writers.streaming_table import run_append_flow, run_once_flow
+from lakeward.pipelines.writers.streaming_table import run_append_flow, run_once_flow, run_sink_flow
 from lakeward.session import condition_of, is_disk_full
 from lakeward.spark_internals import analyzed_plan
 

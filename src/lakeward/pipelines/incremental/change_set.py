@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from lakeward.pipelines.incremental.issues import Issue
+from lakeward.pipelines.incremental.refresh_plan import Issue
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, without_equal_days
 from lakeward.pipelines.incremental.row_groups import is_usable_key
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of

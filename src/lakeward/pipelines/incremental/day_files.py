@@ -1,19 +1,123 @@
-"""Chooses the files of a source with rows of the affected days, by the view's index of days."""
+"""Chooses the files of a source with rows of the affected days, by the view's index of days.
+
+A view such as "each event once, by device and time" reads its keys from payloads: Delta has no statistics of
+them, and a refresh would read all files of the source to find the rows of a few keys. The index is computed
+file by file, from the operators below the view's groups; afterwards a refresh reads the files with rows of
+the affected days. It contains names of files and numbers of days, no values of keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.incremental import day_index
+from lakeward.atomic_files import atomic_write
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.day_index import DayIndex, affected_days, days_by_file, time_key
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.key_ranges import DAY_NUMBERS
 from lakeward.spark_internals import jvm_view
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+MAX_DAYS = 64
+"""Files with more days, and refreshes with more affected days, are not selected by them."""
+MIN_BYTES = 8 << 20
+"""Smaller sources are read as a whole."""
+Days = frozenset[int | None]
+
+
+class DayIndex:
+    """The days by file, stored in a file of JSON that can be lost: unknown files are examined again.
+
+    `identity` tells the operators, the settings and the schema by which the days were computed. A file's name
+    is followed by `|` and its deletion vector; the days of a file without a vector are those with any, too.
+    """
+
+    def __init__(self, path: Path, identity: str) -> None:
+        self._path, self._identity = path, identity
+        self._days: dict[str, Days | None] = {}
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            if stored["identity"] == identity:
+                self._days = {
+                    name: None if days is None else frozenset(days) for name, days in stored["days"].items()
+                }
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return
+
+    def unknown(self, files: Iterable[str]) -> list[str]:
+        """Return the files that have to be examined."""
+        return [file for file in files if self._entry(file) not in self._days]
+
+    def add(self, found: dict[str, Days | None]) -> None:
+        """Record the days of files; None for files with many of them."""
+        self._days |= found
+
+    def with_days(self, files: Iterable[str], wanted: Days) -> list[str]:
+        """Return the files that may have rows of these days."""
+        found = ((file, self._days[self._entry(file)]) for file in files)
+        return [file for file, days in found if days is None or not days.isdisjoint(wanted)]
+
+    def save(self, files: Iterable[str]) -> None:
+        """Store the days of the files that the source still has."""
+        entries = map(self._entry, files)
+        days = {entry: self._days[entry] for entry in entries}
+        listed = {
+            name: None if each is None else sorted(each, key=lambda day: (day is None, day or 0))
+            for name, each in days.items()
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(self._path, json.dumps({"identity": self._identity, "days": listed}))
+
+    def _entry(self, file: str) -> str:
+        whole = file.partition("|")[0]
+        return file if file in self._days or whole not in self._days else whole
+
+
+def time_key(keys: DataFrame) -> int | None:
+    """Return the position of the first key that is a time or a date, None without any."""
+    return next((index for index, (_, kind) in enumerate(keys.dtypes) if kind in DAY_NUMBERS), None)
+
+
+def day_of(keys: DataFrame, position: int) -> Column:
+    """Return the number of the day of a key; days of one time are equal, whatever the session's time zone."""
+    from pyspark.sql import functions as F
+
+    name, kind = keys.dtypes[position]
+    return F.expr(DAY_NUMBERS[kind].format(key=f"`{name}`"))
+
+
+def affected_days(keys: DataFrame, position: int) -> Days | None:
+    """Return the days of the keys, None if they are many."""
+    rows = keys.select(day_of(keys, position).alias("day")).distinct().limit(MAX_DAYS + 1).collect()
+    return None if len(rows) > MAX_DAYS else frozenset(row["day"] for row in rows)
+
+
+def days_by_file(keys: DataFrame, position: int, files: Sequence[str]) -> dict[str, Days | None] | None:
+    """Return the days of each of the files that `keys` are read from; None if rows are of other files.
+
+    Args:
+        keys: The keys of all rows of the files, and the path of each row's file as the column `file`.
+        position: That of the time among the keys.
+        files: The last parts of the files' paths.
+    """
+    from pyspark.sql import functions as F
+
+    rows = keys.select(
+        F.element_at(F.split("file", "/"), -1).alias("file"),
+        day_of(keys, position).alias("day"),
+    )
+    found: dict[str, Days | None] = dict.fromkeys(files, frozenset())
+    days = F.slice(F.collect_set("day"), 1, MAX_DAYS + 1).alias("days")
+    for row in rows.groupBy("file").agg(days, F.count_if(F.col("day").isNull()).alias("nulls")).collect():
+        if row["file"] not in found:
+            return None
+        none = {None} if row["nulls"] else set()
+        found[row["file"]] = None if len(row["days"]) > MAX_DAYS else frozenset({*row["days"], *none})
+    return found
 
 
 class DayFiles:
@@ -42,7 +146,7 @@ class DayFiles:
         change = self._changes.get(id(path[-1])) if path else None
         if change is None or change.source is None or time_key(affected) is None:
             return None
-        return path if change.source.size >= day_index.MIN_BYTES else None
+        return path if change.source.size >= MIN_BYTES else None
 
     def rows(self, node: PlanNode, keys: Any, affected: DataFrame, place: tuple[int, tuple[int, ...]]) -> Any:
         """Return the operator's plan on the files with rows of the affected days, None for all files.

@@ -20,12 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.incremental.affected_keys import AffectedKeys
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.day_files import DayFiles
-from lakeward.pipelines.incremental.day_index import DayIndex
+from lakeward.pipelines.incremental.day_files import DayFiles, DayIndex
 from lakeward.pipelines.incremental.group_hashes import GroupHashes
-from lakeward.pipelines.incremental.join_bounds import JoinBounds
+from lakeward.pipelines.incremental.join_bounds import AffectedKeys, JoinBounds
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows
 from lakeward.pipelines.incremental.row_groups import (

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lakeward.pipelines.graph.elements import TableOptions
-from lakeward.pipelines.incremental.issues import Issue, nondeterministic, unsupported_operator
+from lakeward.pipelines.incremental.refresh_plan import Issue, nondeterministic, unsupported_operator
 from lakeward.pipelines.incremental.reproducibility import can_break_ties, is_reproducible, least_row_columns
 from lakeward.pipelines.incremental.row_groups import (
     KEYED,

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
+from statistics import median
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.incremental.aggregate_merge import merge_expressions
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.cost import estimate, expected_seconds
 from lakeward.pipelines.incremental.eligibility import Eligibility
-from lakeward.pipelines.incremental.issues import Issue
-from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique, recompute
+from lakeward.pipelines.incremental.refresh_plan import (
+    Issue,
+    MaintenanceType,
+    RefreshPlan,
+    Technique,
+    recompute,
+)
 from lakeward.pipelines.incremental.row_groups import KEYED, uppermost_keyed
 from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan
 
 if TYPE_CHECKING:
     from lakeward.pipelines.storage.delta_tables import DeltaCommit
+
 # Most updates read the newest commits alone: reading one costs milliseconds.
 _NEWEST_COMMITS, _PAST_COMMITS = 3, 20
 # Shorter differences are those of a busy machine.
@@ -200,3 +207,56 @@ def _only_adds(node: PlanNode) -> bool:
     return all(
         each.name not in KEYED and (each.name != "Join" or each.join in ("INNER", "CROSS")) for each in nodes
     )
+
+
+# The commit of an update records technique, cost and start. The seconds up to the commit are what a byte of
+# the technique's cost took.
+_KEY = "lakeward.refresh"
+# A recomputation joins, groups and writes every row that it reads; other techniques filter most of them.
+_RECOMPUTED = 3.0
+
+
+def estimate(
+    technique: MaintenanceType, changes: Sequence[ChangeSet], view_bytes: int, rescanned: float = 0.0
+) -> float:
+    """Return the cost of a technique, in bytes of files, for these changes and a view of this size.
+
+    `rescanned` are the bytes that aggregates without GROUP BY read to compute their row now and before.
+    """
+    total = float(sum(change.total for change in changes))
+    if technique == "NO_OP":
+        return 0.0
+    if technique == "COMPLETE_RECOMPUTE":
+        return _RECOMPUTED * total + view_bytes
+    changed = float(sum(change.bytes for change in changes if change.kind != "NO_CHANGE"))
+    if technique == "PARTITION_OVERWRITE":
+        # Every changed file may belong to partitions of its own; all groups of a partition are computed.
+        share = changed / max(total, changed, 1.0)
+        return total + changed + share * (view_bytes + total) + rescanned
+    if technique in ("GENERIC_AGGREGATE", "WINDOW_FUNCTION"):
+        return total + changed + view_bytes + rescanned
+    joined = float(sum(change.total for change in changes if change.kind == "NO_CHANGE"))
+    if technique == "ROW_BASED":
+        changed += rescanned
+    return joined + changed + (0 if technique == "APPEND_ONLY" else view_bytes)
+
+
+def add_start(metadata: str, plan: RefreshPlan, seconds: float) -> str:
+    """Return the user metadata of a commit with the technique and the time at which it started."""
+    cost = next((each.cost for each in plan.techniques if each.type == plan.chosen), None)
+    return json.dumps({**json.loads(metadata), _KEY: [plan.chosen, cost, seconds]})
+
+
+def expected_seconds(
+    technique: MaintenanceType, cost: float | None, commits: Iterable[DeltaCommit]
+) -> float | None:
+    """Return how long a technique will take, None if none of these commits used it."""
+    rates = []
+    for commit in commits:
+        try:
+            used, paid, started = json.loads(commit.user_metadata or "{}")[_KEY]
+        except (ValueError, KeyError, TypeError):
+            continue
+        if used == technique and paid:
+            rates.append((commit.info["timestamp"] / 1000 - started) / paid)
+    return median(rates) * (cost or 0.0) if rates else None

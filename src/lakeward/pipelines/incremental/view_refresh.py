@@ -21,19 +21,18 @@ from lakeward.pipelines.incremental.aggregate_merge import (
     merge_expressions,
 )
 from lakeward.pipelines.incremental.change_set import ChangeSet, Source
-from lakeward.pipelines.incremental.cost import estimate
-from lakeward.pipelines.incremental.day_index import DayIndex
+from lakeward.pipelines.incremental.day_files import DayIndex
 from lakeward.pipelines.incremental.delta_rules import DeltaRules
 from lakeward.pipelines.incremental.eligibility import Eligibility, check_eligibility
-from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.refresh_plan import (
+    Issue,
     MaintenanceType,
     RefreshPlan,
     Technique,
     ViewUpdate,
     recompute,
+    require_incremental,
 )
-from lakeward.pipelines.incremental.refresh_policy import require_incremental
 from lakeward.pipelines.incremental.reproducibility import break_ties
 from lakeward.pipelines.incremental.row_groups import is_distinct
 from lakeward.pipelines.incremental.seen_versions import (
@@ -42,7 +41,7 @@ from lakeward.pipelines.incremental.seen_versions import (
     seen_versions_in,
     with_sources,
 )
-from lakeward.pipelines.incremental.technique_choice import choose_technique, merges_added_rows
+from lakeward.pipelines.incremental.technique_choice import choose_technique, estimate, merges_added_rows
 from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan, frame_of, read_view_plan
 from lakeward.pipelines.incremental.view_writes import (
     append_rows,

@@ -37,8 +37,7 @@ from lakeward.pipelines.sql.queries import SqlSnapshots
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import add_missing_columns
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
-from lakeward.pipelines.writers.batch_expectations import BatchExpectations
-from lakeward.pipelines.writers.flow_run import FlowRun
+from lakeward.pipelines.writers.flow_run import BatchExpectations, FlowRun
 from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:

@@ -25,11 +25,16 @@ from lakeward.pipelines.graph.expectations import (
 )
 from lakeward.pipelines.graph.query_plans import plan_text
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.incremental.cost import add_start
-from lakeward.pipelines.incremental.issues import Issue
-from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, Technique, ViewUpdate, recompute
-from lakeward.pipelines.incremental.refresh_policy import require_incremental
+from lakeward.pipelines.incremental.refresh_plan import (
+    Issue,
+    RefreshPlan,
+    Technique,
+    ViewUpdate,
+    recompute,
+    require_incremental,
+)
 from lakeward.pipelines.incremental.seen_versions import add_seen_versions
+from lakeward.pipelines.incremental.technique_choice import add_start
 from lakeward.pipelines.incremental.view_refresh import ViewRefresh, plan_refresh
 from lakeward.pipelines.incremental.view_writes import InconsistentViewError, append_rows
 from lakeward.pipelines.storage.dataset_manager import (

@@ -13,8 +13,7 @@ from lakeward.pipelines.graph.elements import Dataset, ReplaceSpec
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.storage.delta_tables import add_missing_columns, load_table, read_stored_rows
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
-from lakeward.pipelines.writers.batch_expectations import BatchExpectations
-from lakeward.pipelines.writers.flow_run import FlowRun
+from lakeward.pipelines.writers.flow_run import BatchExpectations, FlowRun
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
-from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.elements import Dataset, Sink
 from lakeward.pipelines.graph.expectations import (
     CountedExpectations,
     ExpectationCounts,
@@ -16,13 +16,15 @@ from lakeward.pipelines.graph.expectations import (
 )
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.storage.delta_tables import StoredTable, idempotent_append, load_table
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query
+from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query, capture_errors
 from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
 def run_append_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResult]:
@@ -120,3 +122,34 @@ def run_once_flow(run: FlowRun, evaluated: EvaluatedFlow) -> FlowResult:
         counts = reported if reported is not None else count_expectations(each.before, each.expectations)
         flow_result.counted.append(CountedExpectations(each.dataset, each.expectations, counts))
     return flow_result
+
+
+def run_sink_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResult]:
+    """Write all new input. Exceptions of the query or a batch function propagate unchanged."""
+    flow, sink = run.flow, run.dataset.sink
+    assert sink is not None
+    raised: list[BaseException] = []
+    with temporary_conf(run.spark, flow.spark_conf):
+        writer = (
+            evaluated.query.writeStream.queryName(f"{run.dataset.name}/{flow.name}")
+            .option("checkpointLocation", str(run.checkpoint))
+            .outputMode(flow.mode)
+            .trigger(availableNow=True)
+        )
+        query = _start_query(writer, sink, raised)
+        run.on_query(query)
+        yield from await_query(query, raised)
+    batches = query.recentProgress
+    rows = [batch.sink.numOutputRows for batch in batches]
+    flow_result = FlowResult(flow.name, sum(rows) if all(count >= 0 for count in rows) else None)
+    flow_result.progress = [batch.json for batch in batches]
+    return flow_result
+
+
+def _start_query(writer: DataStreamWriter, sink: Sink, raised: list[BaseException]) -> StreamingQuery:
+    if sink.handler is not None:
+        return writer.foreachBatch(capture_errors(sink.handler, raised)).start()
+    table = sink.option("tableName") if sink.format == "delta" else None
+    others = {key: value for key, value in sink.options.items() if key.lower() != "tablename" or not table}
+    writer = writer.format(sink.format).options(**others)
+    return writer.toTable(table) if table else writer.start()

@@ -105,11 +105,6 @@ def delete_volume(call: ServerRequest) -> None:
     forget(call, "volume", call.path_parameter.strip("/").lower())
 
 
-def update_volume(call: ServerRequest) -> Any:
-    """Change a volume; its grants keep to it when it gets another name."""
-    return volume_handlers.update(call)
-
-
 def _remember(call: ServerRequest, full_name: str) -> None:
     kept = call.store.get(SECURABLE, full_name) or {"created_at": now(), "created_by": call.caller}
     kept.update({name: call.body[name] for name in _OWN_FIELDS if name in call.body})
@@ -129,6 +124,5 @@ ROUTES = (
     Route("DELETE", f"{_UC}/schemas/{{}}", delete_schema),
     Route("PATCH", f"{_UC}/tables/{{}}", update_table),
     Route("DELETE", f"{_UC}/tables/{{}}", delete_table),
-    Route("PATCH", f"{_UC}/volumes/*", update_volume),
     Route("DELETE", f"{_UC}/volumes/*", delete_volume),
 )

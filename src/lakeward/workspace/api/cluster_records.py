@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace as with_fields
 from typing import Any
 
@@ -90,11 +89,6 @@ def note_event(call: ServerRequest, cluster_id: str, kind: str, details: Documen
     """Record an event of a cluster."""
     event = {"cluster_id": cluster_id, "timestamp": now(), "type": kind, "details": details or {}}
     call.store.put("cluster_event", call.store.number(), event, parent=cluster_id)
-
-
-def change_cluster(call: ServerRequest, cluster_id: str, change: Callable[[Document], Any]) -> None:
-    """Edit the record of a cluster."""
-    call.store.change("cluster", cluster_id, change)
 
 
 def requested_id(call: ServerRequest) -> str:

@@ -18,7 +18,6 @@ from lakeward.workspace.api import cluster_settings, libraries
 from lakeward.workspace.api.cluster_records import (
     RUNNING,
     TERMINATED,
-    change_cluster,
     events,
     insert_cluster,
     note_event,
@@ -83,14 +82,17 @@ def list_clusters(call: ServerRequest) -> Any:
 def edit(call: ServerRequest) -> None:
     """Replace the settings of a cluster; a running one stays running."""
     cluster_id, settings = requested_id(call), read_settings(call)
-    _require_editable(_permitted(call, "CAN_MANAGE"))
+    _permitted(call, "CAN_MANAGE")
+    if cluster_id == LOCAL_CLUSTER:
+        message = f"The cluster {LOCAL_CLUSTER} is this machine: create another one."
+        raise ApiError(400, "INVALID_STATE", message)
 
     def change(body: Document) -> None:
         for name in FIELDS:
             body.pop(name, None)
         body.update(settings, spec=settings)
 
-    change_cluster(call, cluster_id, change)
+    call.store.change("cluster", cluster_id, change)
     note_event(call, cluster_id, "EDITED", {"attributes": settings})
 
 
@@ -110,7 +112,7 @@ def update(call: ServerRequest) -> None:
             copy_field(settings, body, path)
         check_settings({name: body[name] for name in FIELDS if name in body})
 
-    change_cluster(call, cluster_id, change)
+    call.store.change("cluster", cluster_id, change)
     note_event(call, cluster_id, "EDITED")
 
 
@@ -124,7 +126,7 @@ def resize(call: ServerRequest) -> None:
         replace_size(body, size)
         body.update(size)
 
-    change_cluster(call, cluster["cluster_id"], change)
+    call.store.change("cluster", cluster["cluster_id"], change)
     note_event(call, cluster["cluster_id"], "RESIZING")
 
 
@@ -142,7 +144,7 @@ def restart(call: ServerRequest) -> None:
     """Restart a running cluster: its execution contexts end."""
     _permitted(call, "CAN_RESTART")
     cluster = require_running(call, requested_id(call))
-    _end_contexts(call, cluster["cluster_id"])
+    call.context.contexts.end_of_cluster(cluster["cluster_id"])
     note_event(call, cluster["cluster_id"], "RESTARTING")
     _move(call, cluster["cluster_id"], RUNNING)
     libraries.restart_libraries(call, cluster["cluster_id"])
@@ -151,7 +153,7 @@ def restart(call: ServerRequest) -> None:
 def terminate(call: ServerRequest) -> None:
     """Terminate a cluster; the record stays and can be started again."""
     cluster = _permitted(call, "CAN_RESTART")
-    _end_contexts(call, cluster["cluster_id"])
+    call.context.contexts.end_of_cluster(cluster["cluster_id"])
     if cluster["state"] != TERMINATED:
         _move(call, cluster["cluster_id"], TERMINATED)
 
@@ -166,7 +168,7 @@ def permanent_delete(call: ServerRequest) -> None:
         )
     if cluster.get("pinned_by_user_name"):
         raise ApiError(400, "INVALID_STATE", f"Cluster {cluster_id} is pinned: unpin it first.")
-    _end_contexts(call, cluster_id)
+    call.context.contexts.end_of_cluster(cluster_id)
     call.store.delete("cluster", cluster_id)
     call.store.delete_children("cluster_event", cluster_id)
     call.store.delete_children(CLUSTER_LIBRARY, cluster_id)
@@ -175,16 +177,16 @@ def permanent_delete(call: ServerRequest) -> None:
 
 def pin(call: ServerRequest) -> None:
     """Pin a cluster: it is listed first."""
-    _permitted(call, "CAN_MANAGE")
-    change_cluster(call, requested_id(call), lambda body: body.update(pinned_by_user_name=call.caller))
-    note_event(call, requested_id(call), "PINNED")
+    cluster_id = _permitted(call, "CAN_MANAGE")["cluster_id"]
+    call.store.change("cluster", cluster_id, lambda body: body.update(pinned_by_user_name=call.caller))
+    note_event(call, cluster_id, "PINNED")
 
 
 def unpin(call: ServerRequest) -> None:
     """Remove a pin."""
-    _permitted(call, "CAN_MANAGE")
-    change_cluster(call, requested_id(call), lambda body: body.pop("pinned_by_user_name", None))
-    note_event(call, requested_id(call), "UNPINNED")
+    cluster_id = _permitted(call, "CAN_MANAGE")["cluster_id"]
+    call.store.change("cluster", cluster_id, lambda body: body.pop("pinned_by_user_name", None))
+    note_event(call, cluster_id, "UNPINNED")
 
 
 def change_owner(call: ServerRequest) -> None:
@@ -194,7 +196,7 @@ def change_owner(call: ServerRequest) -> None:
     require_admin(call, "change the owner of a cluster")
     if cluster["state"] != TERMINATED:
         raise ApiError(400, "INVALID_STATE", f"Cluster {cluster['cluster_id']} must be terminated first.")
-    change_cluster(call, cluster["cluster_id"], lambda body: body.update(creator_user_name=owner))
+    call.store.change("cluster", cluster["cluster_id"], lambda body: body.update(creator_user_name=owner))
 
 
 def _permitted(call: ServerRequest, level: str) -> Document:
@@ -218,20 +220,9 @@ def _move(call: ServerRequest, cluster_id: str, state: str) -> None:
             body.update(terminated_time=made, termination_reason=reason, state_message="Terminated by user")
 
     note_event(call, cluster_id, "STARTING" if state == RUNNING else "TERMINATING", {"user": call.caller})
-    change_cluster(call, cluster_id, change)
+    call.store.change("cluster", cluster_id, change)
     if state == RUNNING:
         note_event(call, cluster_id, "RUNNING", {"current_num_workers": 0, "target_num_workers": 0})
-
-
-def _require_editable(cluster: Document) -> None:
-    if cluster["cluster_id"] == LOCAL_CLUSTER:
-        raise ApiError(
-            400, "INVALID_STATE", f"The cluster {LOCAL_CLUSTER} is this machine: create another one."
-        )
-
-
-def _end_contexts(call: ServerRequest, cluster_id: str) -> None:
-    call.context.contexts.end_of_cluster(cluster_id)
 
 
 ROUTES = (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
-from lakeward.workspace.api.dbt_output import dbt_output
-from lakeward.workspace.api.permissions import has_permission, is_admin, is_granted, require
+from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, invalid_parameter
+from lakeward.run_files import dbt_artifacts_file
+from lakeward.workspace.api.permissions import has_permission, is_admin, is_granted
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_log import read_log
 from lakeward.workspace.runs.run_state import history_of, is_active
 from lakeward.workspace.state.store import Document
+from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 
 # The fields of a task's settings that runs repeat.
 _SETTINGS = (
@@ -42,12 +43,7 @@ def run_of(call: ServerRequest, run_id: str, level: str = "CAN_VIEW") -> Documen
         run = call.store.get("run", task["run_id"]) if task else None
     if run is None:
         raise invalid_parameter(f"Run {run_id} does not exist.")
-    if is_admin(call):
-        # Clients poll this for each run: the job need not be read for those who may do everything.
-        return run
-    if _has_job(call, run):
-        require(call, "jobs", str(run["job_id"]), level)
-    elif not _may_without_job(call, run, level):
+    if not may_see(call, run, level):
         raise ApiError(
             403, "PERMISSION_DENIED", f"{call.caller} does not have {level} permission on the run."
         )
@@ -72,21 +68,14 @@ def task_of(run: Document, run_id: str, action: str) -> Document:
 def may_see(call: ServerRequest, run: Document, level: str = "CAN_VIEW") -> bool:
     """Return whether a run is listed for the user, or whether the user has a higher level on it."""
     if is_admin(call):
+        # Clients poll each run: the job need not be read for those who may do everything.
         return True
-    if _has_job(call, run):
+    if run["job_id"] and call.store.get("job", run["job_id"]) is not None:
         return has_permission(call, "jobs", str(run["job_id"]), level)
-    return _may_without_job(call, run, level)
-
-
-def _may_without_job(call: ServerRequest, run: Document, level: str) -> bool:
-    """Return whether the user has a level on a run without a job: its creator has all, others by its list."""
-    if is_admin(call) or run["creator_user_name"] == call.caller:
+    # Without a job, the creator has all levels, others have those of the run's list.
+    if run["creator_user_name"] == call.caller:
         return True
     return is_granted(call, "jobs", run.get("access_control_list") or (), level)
-
-
-def _has_job(call: ServerRequest, run: Document) -> bool:
-    return bool(run["job_id"]) and call.store.get("job", run["job_id"]) is not None
 
 
 def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: bool = False) -> Document:
@@ -184,3 +173,28 @@ def _status(state: Mapping[str, Any]) -> Document:
         "state": "TERMINATED",
         "termination_details": {"code": code, "type": kind, "message": state.get("state_message", "")},
     }
+
+
+_ARTIFACTS = "dbt/"
+
+
+def dbt_output(call: ServerRequest, run_id: str, task_key: str) -> Document:
+    """Return the link to the artifacts of a task, which needs no headers; {} before there are any."""
+    if not dbt_artifacts_file(call.environment.settings().jobs, run_id, task_key).is_file():
+        return {}
+    links = call.context.result_links.link(call.host, f"{_ARTIFACTS}{run_id}/{task_key}")
+    return {"artifacts_link": links["external_link"], "artifacts_headers": {}}
+
+
+def download_artifacts(call: ServerRequest) -> Any:
+    """Return the archive to a request with a signed link.
+
+    Source: https://docs.databricks.com/api/workspace/jobs/getrunoutput (dbt_output)
+    """
+    call.require_link(f"{_ARTIFACTS}{call.path_parameter}")
+    run_id, _, task_key = call.path_parameter.partition("/")
+    file = dbt_artifacts_file(call.environment.settings().jobs, run_id, task_key)
+    return ApiResponse(file=file, headers={"Content-Type": "application/gzip", "Cache-Control": "no-store"})
+
+
+ROUTES = (Route("GET", f"{RESULTS_PATH}{_ARTIFACTS}{{}}/{{}}", download_artifacts),)

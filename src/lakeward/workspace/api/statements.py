@@ -67,8 +67,7 @@ def result_chunk(call: ServerRequest) -> Any:
 
 def download_chunk(call: ServerRequest) -> ApiResponse:
     """Return the content of a chunk to a request with a signed link."""
-    if not call.context.result_links.is_valid(call.path_parameter, call.query):
-        raise ApiError(403, "PERMISSION_DENIED", "The link has expired or is not valid. Request a new one.")
+    call.require_link(call.path_parameter)
     statement_id, _, index = call.path_parameter.partition("/")
     found = call.store.get("statement", statement_id) or {}
     if "manifest" not in found:

@@ -102,8 +102,7 @@ def _linked(mode: str, handle: Callable[[ServerRequest], Any]) -> Callable[[Serv
     """Return the handler of a signed link."""
 
     def answer(call: ServerRequest) -> Any:
-        if not call.context.result_links.is_valid(f"{_LINKS}{mode}{call.path_parameter}", call.query):
-            raise ApiError(403, "PERMISSION_DENIED", "The link has expired or is not valid.")
+        call.require_link(f"{_LINKS}{mode}{call.path_parameter}")
         return handle(replace(call, query={"overwrite": str(mode == "REPLACE").lower()}))
 
     return answer

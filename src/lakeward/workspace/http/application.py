@@ -15,7 +15,7 @@ import re
 import stat
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from importlib import resources
@@ -37,6 +37,7 @@ from lakeward.databricks_shims.local_workspace import (
     handle_request,
     invalid_parameter,
     printable,
+    refuse,
 )
 from lakeward.dbutils import Environment
 from lakeward.workspace.context import ServerContext, ServerRequest
@@ -149,45 +150,32 @@ class RequestHandler:
                 data += chunk
                 if len(data) > most:
                     raise too_large(most)
+            received = call(data=bytes(data))
             if inspect.iscoroutinefunction(route.handler):
-                return await handle_request_async(route.handler, call(data=bytes(data)))
+                # It waits without occupying a thread.
+                try:
+                    return 200, await route.handler(received)
+                except Exception as error:  # noqa: BLE001  # raised again where the request has not caused it
+                    return refuse(error, received, self.note)
             if route.quick:
-                return handle_request(route.handler, call(data=bytes(data)), self.note)
-            return await to_thread.run_sync(handle_request, route.handler, call(data=bytes(data)), self.note)
+                return handle_request(route.handler, received, self.note)
+            return await to_thread.run_sync(handle_request, route.handler, received, self.note)
         aside = self.uploads / f"{uuid.uuid4().hex}.part"
         try:
             self.uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
-            received = 0
+            size = 0
             with aside.open("wb") as file:
                 async for chunk in request.stream():
-                    received += len(chunk)
-                    if received > most:
+                    size += len(chunk)
+                    if size > most:
                         raise too_large(most)
                     await to_thread.run_sync(file.write, chunk)
             return await to_thread.run_sync(handle_request, route.handler, call(received=aside), self.note)
         except OSError as error:
-            full = functools.partial(reraise, error)
-            return handle_request(lambda _: full(), call())
+            return refuse(error, call())
         finally:
             with contextlib.suppress(OSError):
                 aside.unlink(missing_ok=True)
-
-
-async def handle_request_async(
-    handler: Callable[[ServerRequest], Awaitable[Any]], call: ServerRequest
-) -> tuple[int, Any]:
-    """Status and answer of a handler that waits without occupying a thread."""
-    try:
-        answer = await handler(call)
-    except Exception as error:  # noqa: BLE001  # `handle_request` turns them into responses
-        failed = functools.partial(reraise, error)
-        return handle_request(lambda _: failed(), call)
-    return handle_request(lambda _: answer, call)
-
-
-def reraise(error: Exception) -> None:
-    """Raise `error` inside `handle_request`, which turns it into a response."""
-    raise error
 
 
 def to_response(status: int, answer: Any, *, head: bool) -> Response:

@@ -150,7 +150,7 @@ async def execute_statement(call: ServerRequest, request: Any) -> Any:
         row_limit=request.resultRowLimit or None,
     )
     operation = await _start(call, session, order, _EXECUTE_STATEMENT, arrow=arrow)
-    return await _started(call, session, operation, "TExecuteStatementResp", request.getDirectResults)
+    return await _started(call, session, operation, request.getDirectResults)
 
 
 async def get_metadata(call: ServerRequest, request: Any, method: str) -> Any:
@@ -160,7 +160,7 @@ async def get_metadata(call: ServerRequest, request: Any, method: str) -> Any:
     # These requests have no flag for Arrow: drivers read columns.
     order = _order(session, make(request), False, None)
     operation = await _start(call, session, order, kind, arrow=False, title=title)
-    return await _started(call, session, operation, "TExecuteStatementResp", request.getDirectResults)
+    return await _started(call, session, operation, request.getDirectResults)
 
 
 def _order(session: ClientSession, statement: str, arrow: bool, types: Any) -> StatementOrder:
@@ -195,15 +195,13 @@ async def _start(
     return operation
 
 
-async def _started(
-    call: ServerRequest, session: ClientSession, operation: Operation, response: str, direct: Any
-) -> Any:
+async def _started(call: ServerRequest, session: ClientSession, operation: Operation, direct: Any) -> Any:
     """Return the answer to a request that has started an operation."""
     results = None
     if direct is not None:
         await operation.execution.wait(_DIRECT_RESULT_SECONDS)
         results = await to_thread.run_sync(_direct_results, call, session, operation, direct)
-    return STRUCTS[response](
+    return STRUCTS["TExecuteStatementResp"](
         status=status(), operationHandle=_operation_handle(operation), directResults=results
     )
 
