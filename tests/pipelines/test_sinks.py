@@ -81,6 +81,30 @@ def test_flows_write_to_sinks_and_hooks_hear_of_it(lab: Lab) -> None:
     assert read.count() == 12
 
 
+BATCHES = """
+from pyspark import pipelines as dp
+
+dp.create_sink("out", format="noop")
+
+@dp.append_flow(target="out")
+def copied(): return spark.readStream.option("maxFilesPerTrigger", 1).table("SRC.raw")
+"""
+
+
+def test_rows_of_a_sink_are_those_of_all_batches(lab: Lab) -> None:
+    setting = "spark.sql.streaming.numRecentProgressUpdates"
+    for number in range(4):
+        lab.seed("raw", f"SELECT {number} AS id")
+    lab.file("a.py", BATCHES)
+    # Spark keeps the progress of 100 batches by default.
+    lab.spark.conf.set(setting, "2")
+    try:
+        update = lab.done()
+    finally:
+        lab.spark.conf.unset(setting)
+    assert result(update, "out").rows_written == 4
+
+
 def test_wrong_sinks_are_found_by_a_dry_run(lab: Lab) -> None:
     lab.seed("raw", "SELECT 1 id")
     lab.file("a.py", """

@@ -16,6 +16,7 @@ from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.file_lock import exclusive_lock
 from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.graph.results import Progress
+from lakeward.pipelines.storage.streaming_query_task import PROGRESS_SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,10 +98,10 @@ class PipelineUpdateContext:
 
     @property
     def session_conf(self) -> dict[str, str]:
-        """Return the session's settings: those of the pipeline itself, then its configuration."""
+        """Return the session's settings: those of the pipeline itself, its configuration, lakeward's own."""
         catalog, schema = self.default_schema.catalog, self.default_schema.schema
         own = dict(zip(OWN_SETTINGS, (self.options.name, catalog, schema, schema), strict=True))
-        return {**own, **self.conf}
+        return {**own, **self.conf, **PROGRESS_SETTINGS}
 
     def after_schema_change(self) -> PipelineUpdateContext:
         """Return the context of the update that follows new columns: the same, without resets."""

@@ -23,6 +23,9 @@ QueryTask = Generator[Any, None, T]
 _POLL_SECONDS = 0.5
 _POOL = "spark.scheduler.pool"
 _CANCEL_SECONDS = 0.5
+MAX_PROGRESS = 10_000
+"""Micro-batches of a query whose progress Spark keeps; its default of 100 loses rows and counts of others."""
+PROGRESS_SETTINGS = {"spark.sql.streaming.numRecentProgressUpdates": str(MAX_PROGRESS)}
 
 
 def capture_errors(
@@ -112,27 +115,16 @@ def run_foreach_batch(
     Returns the progress of each batch by its number.
     """
     raised: list[BaseException] = []
-    progress: dict[int, Any] = {}
-    started: list[StreamingQuery] = []
-
-    def batch(frame: DataFrame, number: int) -> None:
-        for query in started:
-            # Spark keeps only the last hundred.
-            progress.update({each.batchId: each for each in query.recentProgress})
-        take(frame, number)
-
     query = (
         source.writeStream.queryName(name)
         .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
-        .foreachBatch(capture_errors(batch, raised))
+        .foreachBatch(capture_errors(take, raised))
         .start()
     )
     on_query(query)
-    started.append(query)
     yield from await_query(query, raised)
-    progress.update({each.batchId: each for each in query.recentProgress})
-    return progress
+    return {each.batchId: each for each in query.recentProgress}
 
 
 class _Awaited:

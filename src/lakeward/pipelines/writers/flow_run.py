@@ -19,7 +19,7 @@ from lakeward.pipelines.graph.expectations import (
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import WriteMetrics
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_foreach_batch
+from lakeward.pipelines.storage.streaming_query_task import MAX_PROGRESS, QueryTask, run_foreach_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,8 +109,10 @@ class BatchExpectations:
         return flow_result
 
 
-def _sum_reported(each: ObservedExpectations, progress: Mapping[int, Any]) -> ExpectationCounts:
-    """Sum the observed metrics of all batches; a batch without rows reports none."""
+def _sum_reported(each: ObservedExpectations, progress: Mapping[int, Any]) -> ExpectationCounts | None:
+    """Sum the observed metrics of all batches, None if some are lost; a batch without rows reports none."""
+    if len(progress) >= MAX_PROGRESS:
+        return None
     rows = [batch.observedMetrics.get(each.metric) for batch in progress.values()]
     return sum(
         (ExpectationCounts.of(list(row)) for row in rows if row is not None),

@@ -16,7 +16,12 @@ from lakeward.pipelines.graph.expectations import (
 )
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.storage.delta_tables import StoredTable, idempotent_append, load_table
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query, capture_errors
+from lakeward.pipelines.storage.streaming_query_task import (
+    MAX_PROGRESS,
+    QueryTask,
+    await_query,
+    capture_errors,
+)
 from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
@@ -141,7 +146,8 @@ def run_sink_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResul
         yield from await_query(query, raised)
     batches = query.recentProgress
     rows = [batch.sink.numOutputRows for batch in batches]
-    flow_result = FlowResult(flow.name, sum(rows) if all(count >= 0 for count in rows) else None)
+    is_known = len(batches) < MAX_PROGRESS and all(count >= 0 for count in rows)
+    flow_result = FlowResult(flow.name, sum(rows) if is_known else None)
     flow_result.progress = [batch.json for batch in batches]
     return flow_result
 
