@@ -7,165 +7,40 @@ after their content and the Spark that compiled them. The package lakeward-jars 
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
 from collections.abc import Iterable, Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import atomic_replace
 from lakeward.errors import SetupError
 
-# In dependency order: each class is compiled against those before it.
-SOURCES = (
-    "SessionRule",
-    "SessionStrategy",
-    "IdentifierCodec",
-    "PathMap",
-    "LakehouseSettings",
-    "PrivateTables",
-    "WarehouseLayout",
-    "ObjectDefinitions",
-    "DroppedTables",
-    "WarehouseCatalog",
-    "PythonSqlBridge",
-    "DatasetChanges",
-    "Policies",
-    "PlannedTable",
-    "InformationColumn",
-    "InformationSchemaScan",
-    "InformationSchema",
-    "BuiltinTables",
-    "CaseInsensitiveTable",
-    "SparkCatalog",
-    "NonDeltaTable",
-    "NonDeltaColumns",
-    "TableKeys",
-    "DelegatingTable",
-    "ReplacedTable",
-    "NonDeltaTarget",
-    "ClusteringColumns",
-    "CollatedColumns",
-    "QueryDefaults",
-    "NarrowedArguments",
-    "PlatformFeatures",
-    "PlatformProperties",
-    "ViewStore",
-    "ShownNames",
-    "MaterializedViews",
-    "DeltaOperation",
-    "IdentityValues",
-    "LakehouseCatalog",
-    "Catalog",
-    "UnmappedFileSystem",
-    "MappedFileSystem",
-    "InsertedRows",
-    "LinkLogStore",
-    "RowCounts",
-    "Transactions",
-    "SqlCommand",
-    "TableQualifiers",
-    "VersionedNames",
-    "PositionalParameters",
-    "SqlParser",
-    "JsonPath",
-    "SqlRules",
-    "AggregateCall",
-    "JsonSchemas",
-    "SqlFunctions",
-    "Signal",
-    "GeoErrors",
-    "GeoValue",
-    "GeoBinaryReader",
-    "GeoBinaryWriter",
-    "GeoTextReader",
-    "GeoTextWriter",
-    "GeoJsonReader",
-    "GeoStorage",
-    "GeoHash",
-    "GeoShapes",
-    "GeoConstructors",
-    "GeoAccessors",
-    "GeoPredicates",
-    "GeoMeasures",
-    "GeoOverlay",
-    "H3Cells",
-    "H3Functions",
-    "H3Regions",
-    "GeoFunction",
-    "GeoCall",
-    "ZstdFunctions",
-    "GeoAggregate",
-    "GeoTable",
-    "ShownGeometries",
-    "SystemFunctions",
-    "InferredJson",
-    "CurrentSchema",
-    "SqlRefusals",
-    "SqlNames",
-    "InputFileName",
-    "DeclaredTypes",
-    "ReadPaths",
-    "FormatCheck",
-    "FileRescue",
-    "RowSelection",
-    "CatalogTable",
-    "ColumnDefaults",
-    "InsertTargets",
-    "MergeStars",
-    "RelationKind",
-    "ViewTargets",
-    "OverwrittenFiles",
-    "AddedFiles",
-    "ChangeFeeds",
-    "PlannedDescriptions",
-    "TagPolicies",
-    "PolicyRules",
-    "EmptySnapshot",
-    "ListedSnapshot",
-    "AppendedFile",
-    "FileReplacement",
-    "CatalogNames",
-    "CheckConditions",
-    "ShortNames",
-    "FunctionBodies",
-    "FunctionColumns",
-    "ScriptErrors",
-    "GlobalTemporary",
-    "TableChanges",
-    "TargetFileSize",
-    "GeneratedCounts",
-    "PresentTargetMerge",
-    "ViewEvolution",
-    "StreamOfPath",
-    "StreamOfView",
-    "StreamingMetadata",
-    "AutoLoaderScan",
-    "AutoLoaderTable",
-    "Extension",
-    "ResultColumns",
-    "ArrowFiles",
-    "ComputedRows",
-    "ViewPlan",
-    "PlanRewrites",
-    "OperatorTimes",
-    "MarkedRowsIndex",
-    "SourceChanges",
-    "ChangedRows",
-    "StreamSessions",
-    "ObservedWrites",
-    "OrphanedJobs",
-    "GatewaySockets",
-    "Daemon",
-    "RocksDBStateStoreProvider",
-    "IcebergConverter",
-)
 FUNCTION_TABLE = Path(__file__).with_name("geospatial_functions.txt")
 """The table of functions of geometries, which the jar contains."""
 _FOLDER = Path(__file__).parent
+_NOT_CODE = re.compile(r"""/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\])+'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+# A class of another package has its package before its name.
+_NAME = re.compile(r"(?:\blakeward\.|(?<![\w.]))([A-Z]\w*)")
 
 
-def _text(name: str) -> str:
-    return (_FOLDER / f"{name}.java").read_text(encoding="utf-8")
+def read_sources() -> dict[str, str]:
+    """Return the text of each Java class, by its name."""
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(_FOLDER.glob("*.java"))}
+
+
+def dependency_order(sources: Mapping[str, str]) -> list[str]:
+    """Return the names of classes so that each comes after those that its code names.
+
+    >>> dependency_order({"A": "class A { B b; }", "B": "class B {} // for A"})
+    ['B', 'A']
+    """
+    named = {
+        name: (set(_NAME.findall(_NOT_CODE.sub(" ", text))) & sources.keys()) - {name}
+        for name, text in sources.items()
+    }
+    return list(TopologicalSorter(named).static_order())
 
 
 def jar_path(cache: Path, versions: str, packaged: Iterable[Path]) -> Path:
@@ -175,8 +50,8 @@ def jar_path(cache: Path, versions: str, packaged: Iterable[Path]) -> Path:
     A packaged jar of other sources or versions is not used.
     """
     digest = hashlib.sha256(versions.encode())
-    for name in SOURCES:
-        digest.update(_text(name).encode())
+    for text in read_sources().values():
+        digest.update(text.encode())
     digest.update(FUNCTION_TABLE.read_bytes())
     name = f"lakeward-{digest.hexdigest()[:16]}.jar"
     return next((folder / name for folder in packaged if (folder / name).is_file()), cache / "java" / name)
@@ -191,13 +66,15 @@ def compile_jar(jvm: Any, target: Path) -> None:
 
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     classes = {f"lakeward/{FUNCTION_TABLE.name}": FUNCTION_TABLE.read_bytes()}
-    for name in SOURCES:
+    sources = read_sources()
+    # Each class is compiled against those before it.
+    for name in dependency_order(sources):
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(parent)
         compiler.setSourceVersion(11)
         compiler.setTargetVersion(11)
         try:
-            compiler.cook(_text(name))
+            compiler.cook(sources[name])
         except Py4JJavaError as error:
             reason = str(error.java_exception).splitlines()[0]
             raise SetupError(
