@@ -100,6 +100,18 @@ def test_the_hint_of_errors_searches_the_repository_of_the_working_folder(
     assert folder_hint(text, mounted) is None
 
 
+@pytest.mark.parametrize("error", ["[DIVIDE_BY_ZERO] a", "No such file or directory: '/Workspace/Shared/x'"])
+def test_an_error_in_a_deleted_working_folder_has_no_hint(
+    error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pytest's session ended with an INTERNALERROR."""
+    settings = Settings.here()
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert folder_hint(error, settings) is None
+
+
 def test_a_workspace_path_below_a_mount_and_other_paths_have_no_such_hint(tmp_path: Path) -> None:
     text = "No such file or directory: '{}'"
     missing = text.format("/Workspace/Shared/x.json")

@@ -36,11 +36,12 @@ _LISTED = 5
 def folder_hint(text: str, settings: Settings) -> str | None:
     """Return how the folder of the cloud that the error `text` does not find is mapped; None for others."""
     mounts = [prefix for prefix, _ in settings.mounts]
-    return (
-        describe_missing_folder(text, mounts, PathMap.of(settings))
-        or describe_missing_hive_table(text, settings.catalog)
-        or describe_missing_workspace_path(text, Path.cwd(), mounts)
-    )
+    hint = describe_missing_folder(text, mounts, PathMap.of(settings))
+    hint = hint or describe_missing_hive_table(text, settings.catalog)
+    try:
+        return hint or describe_missing_workspace_path(text, Path.cwd(), mounts)
+    except FileNotFoundError:  # Code has deleted the working folder.
+        return None
 
 
 def describe_missing_workspace_path(text: str, root: Path, mounts: Collection[str] = ()) -> str | None:

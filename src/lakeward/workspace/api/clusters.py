@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate
-from lakeward.workspace.api import cluster_settings, libraries
+from lakeward.workspace.api import libraries
 from lakeward.workspace.api.cluster_records import (
     RUNNING,
     TERMINATED,
@@ -226,7 +226,6 @@ def _move(call: ServerRequest, cluster_id: str, state: str) -> None:
 
 
 ROUTES = (
-    *cluster_settings.ROUTES,
     *(
         Route(method, f"/api/{version}/clusters/{name}", handler)
         for version in ("2.0", "2.1")

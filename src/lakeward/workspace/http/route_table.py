@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 from lakeward.databricks_shims.local_workspace import ROUTES as LOCAL
 from lakeward.databricks_shims.local_workspace import Route, Table
-from lakeward.workspace.api import (
-    alerts,
-    catalog,
-    clusters,
-    commands,
-    dashboards,
-    grants,
-    instance_profiles,
-    jobs,
-    libraries,
-    models,
-    permissions,
-    pipeline_reports,
-    pipelines,
-    query_history,
-    records,
-    repos,
-    run_submission,
-    run_views,
-    runs,
-    saved_queries,
-    scim,
-    sql_sessions,
-    statements,
-    table_history,
-    tokens,
-    volume_operations,
-    warehouses,
-    workspace_info,
-    workspace_objects,
-)
+from lakeward.workspace import api
+from lakeward.workspace.api import workspace_info
 from lakeward.workspace.thrift import endpoint
 
 CLIENTS = {
@@ -47,36 +21,11 @@ CLIENTS = {
 }
 
 # Each module of the API has the table of its routes.
+_MODULES = [
+    importlib.import_module(name) for _, name, _ in pkgutil.iter_modules(api.__path__, f"{api.__name__}.")
+]
 OWN: tuple[Route, ...] = (
-    *workspace_info.ROUTES,
-    *tokens.ROUTES,
-    *jobs.ROUTES,
-    *run_submission.ROUTES,
-    *runs.ROUTES,
-    *saved_queries.ROUTES,
-    *alerts.ROUTES,
-    *pipelines.ROUTES,
-    *table_history.ROUTES,
-    *pipeline_reports.ROUTES,
-    *permissions.ROUTES,
-    *catalog.ROUTES,
-    *grants.ROUTES,
-    *statements.ROUTES,
-    *sql_sessions.ROUTES,
-    *warehouses.ROUTES,
-    *clusters.ROUTES,
-    *libraries.ROUTES,
-    *instance_profiles.ROUTES,
-    *commands.ROUTES,
-    *dashboards.ROUTES,
-    *scim.ROUTES,
-    *query_history.ROUTES,
-    *records.ROUTES,
-    *repos.ROUTES,
-    *workspace_objects.ROUTES,
-    *models.ROUTES,
-    *run_views.ROUTES,
-    *volume_operations.ROUTES,
+    *(route for module in _MODULES for route in getattr(module, "ROUTES", ())),
     *endpoint.ROUTES,
 )
 
