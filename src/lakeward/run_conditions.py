@@ -1,12 +1,13 @@
-"""The conditions of `run_if`: whether a task runs, given how its dependencies ended.
+"""Dependencies of tasks: the conditions of `run_if`, and cycles.
 
 Source: https://docs.databricks.com/aws/en/jobs/run-if
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
 ALL_SUCCESS = "ALL_SUCCESS"
@@ -74,3 +75,18 @@ def evaluate_run_if(run_if: str, upstream: Sequence[Upstream]) -> RunDecision:
         return "RUN"
     counts = _Counts(*(upstream.count(kind) for kind in ("succeeded", "failed", "untaken")))
     return RUN_IF[run_if](counts)
+
+
+def find_cycle(upstream: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the tasks of a cycle, each before one that it depends on, from the first to itself; or [].
+
+    >>> find_cycle({"z": ["a"], "b": ["a"], "a": ["c"], "c": ["b"]})
+    ['a', 'c', 'b', 'a']
+    """
+    try:
+        TopologicalSorter(upstream).prepare()
+    except CycleError as error:
+        ring = error.args[1][:0:-1]
+        start = ring.index(min(ring))
+        return [*ring[start:], *ring[: start + 1]]
+    return []

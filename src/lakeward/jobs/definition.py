@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakeward.errors import ConfigurationError
-from lakeward.run_conditions import ALL_SUCCESS, RUN_IF
+from lakeward.run_conditions import ALL_SUCCESS, RUN_IF, find_cycle
 from lakeward.suggestions import unknown_name_hint
 
 # Keys of task values that `dbutils.jobs.taskValues` cannot set: a notebook's exit value, the rows of a query,
@@ -164,14 +164,13 @@ def sort_tasks(job_key: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
                     f"The task `{task.key}` of the job {job_key} depends on `{upstream}`, which it lacks.",
                     next_step=unknown_name_hint(upstream, by_key, what="tasks"),
                 )
+    if ring := find_cycle({task.key: task.depends_on for task in tasks}):
+        message = f"The tasks of the job {job_key} wait for each other in a circle: {' -> '.join(ring)}."
+        raise ConfigurationError("TASK_CYCLE", message)
     result: dict[str, Task] = {}
     waiting = dict(by_key)
     while waiting:
-        ready = next((task for task in waiting.values() if set(task.depends_on) <= result.keys()), None)
-        if ready is None:
-            ring = " -> ".join(_cycle(waiting))
-            message = f"The tasks of the job {job_key} wait for each other in a circle: {ring}."
-            raise ConfigurationError("TASK_CYCLE", message)
+        ready = next(task for task in waiting.values() if set(task.depends_on) <= result.keys())
         result[ready.key] = waiting.pop(ready.key)
     return tuple(result.values())
 
@@ -209,10 +208,3 @@ def _reachable(start: str, edges: dict[str, set[str]]) -> set[str]:
         border = {target for key in border for target in edges[key]} - found
         found |= border
     return found
-
-
-def _cycle(waiting: dict[str, Task]) -> list[str]:
-    path = [next(iter(waiting))]
-    while path[-1] not in path[:-1]:
-        path.append(next(key for key in waiting[path[-1]].depends_on if key in waiting))
-    return path[path.index(path[-1]) :]

@@ -8,7 +8,7 @@ from typing import Any
 
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach, Task, tasks
-from lakeward.run_conditions import RUN_IF
+from lakeward.run_conditions import RUN_IF, find_cycle
 from lakeward.suggestions import unknown_name_hint
 
 # `{{job.parameters.[name]}}` is how the workspace's editor inserts a parameter.
@@ -53,19 +53,10 @@ def dependencies(bundle: Bundle) -> Iterator[Breach]:
 def cycles(bundle: Bundle) -> Iterator[Breach]:
     """Tasks that wait for each other."""
     for name, job in bundle.jobs.items():
-        waiting = {str(task.get("task_key")): set(_upstream(task)) for task in job.get("tasks") or ()}
-        known = set(waiting)
-        while ready := [key for key, upstream in waiting.items() if not upstream & set(waiting)]:
-            for key in ready:
-                del waiting[key]
-        if waiting:
-            ring = [next(iter(waiting))]
-            while ring[-1] not in ring[:-1]:
-                ring.append(next(iter(sorted(waiting[ring[-1]] & set(waiting) & known))))
-            shown = " -> ".join(ring[ring.index(ring[-1]) :])
-            number = next(i for i, task in enumerate(job["tasks"]) if str(task.get("task_key")) == ring[-1])
-            where = ("resources", "jobs", name, "tasks", number, "depends_on")
-            yield where, f"the tasks of the job {name} wait for each other in a circle: {shown}."
+        upstream = {str(task.get("task_key")): _upstream(task) for task in job.get("tasks") or ()}
+        if ring := find_cycle(upstream):
+            where = ("resources", "jobs", name, "tasks", list(upstream).index(ring[0]), "depends_on")
+            yield where, f"the tasks of the job {name} wait for each other in a circle: {' -> '.join(ring)}."
 
 
 def outcomes(bundle: Bundle) -> Iterator[Breach]:

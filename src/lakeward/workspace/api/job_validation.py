@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
+from lakeward.run_conditions import find_cycle
 from lakeward.session import CLOUD_SCHEMES
 from lakeward.workspace.environment_variables import find_problem
 from lakeward.workspace.state.store import Document
@@ -111,8 +112,7 @@ def _check_tasks(tasks: Sequence[Document]) -> None:
                 raise invalid_parameter(
                     f"Invalid dependency graph, task '{key}' depends on '{name}', which does not exist."
                 )
-    cycle = _cycle(upstream)
-    if cycle:
+    if cycle := find_cycle(upstream):
         raise invalid_parameter(f"Invalid dependency graph, the tasks form a cycle: {' -> '.join(cycle)}.")
 
 
@@ -152,20 +152,6 @@ def _check_types(tasks: Iterable[Document]) -> None:
             raise invalid_parameter(
                 f"Task '{task.get('task_key')}' needs one type, such as notebook_task: {found}."
             )
-
-
-def _cycle(upstream: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the tasks of a cycle, empty if none exists."""
-    left = {key: set(names) for key, names in upstream.items()}
-    while free := [key for key, names in left.items() if not names & left.keys()]:
-        for key in free:
-            del left[key]
-    if not left:
-        return []
-    path = [min(left)]
-    while path[-1] not in path[:-1]:
-        path.append(min(left[path[-1]] & left.keys()))
-    return path[path.index(path[-1]) :]
 
 
 def _check_start(settings: Document) -> None:
