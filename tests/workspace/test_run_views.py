@@ -26,3 +26,23 @@ def test_a_clock_that_is_set_back_gives_no_negative_duration() -> None:
     assert shown["state"]["result_state"] == "SUCCESS"
     for each in (shown, *shown["tasks"]):
         assert (each["execution_duration"], each["run_duration"]) == (0, 0)
+
+
+def test_a_task_that_waits_for_its_retry_is_active_and_counts_each_attempt_once() -> None:
+    numbers = count(2)
+    facts = {"job_id": 5, "creator_user_name": "ada", "run_type": "JOB_RUN"}
+    settings = {"tasks": [{"task_key": "a"}]}
+    run = run_state.new_run(1, settings, numbers=lambda: next(numbers), at=AT, **facts)
+    run_state.begin(run, AT)
+    seen = []
+    for seconds, state in enumerate(("RUNNING", "WAITING_FOR_RETRY", "RUNNING", "FAILED")):
+        run_state.task_changed(run, "a", state, AT + seconds * 1000)
+        task = view(cast("Any", SimpleNamespace(host="")), run)["tasks"][0]
+        life, status = task["state"]["life_cycle_state"], task["status"]["state"]
+        seen.append((life, status, task["attempt_number"], task["start_time"] - AT))
+    assert seen == [
+        ("RUNNING", "RUNNING", 0, 0),
+        ("WAITING_FOR_RETRY", "WAITING", 0, 0),
+        ("RUNNING", "RUNNING", 1, 2000),
+        ("TERMINATED", "TERMINATED", 1, 2000),
+    ]

@@ -163,7 +163,7 @@ def _times(run: Mapping[str, Any]) -> Document:
 
 def _status(state: Mapping[str, Any]) -> Document:
     if is_active({"state": state}):
-        return {"state": state["life_cycle_state"]}
+        return {"state": state["life_cycle_state"].removesuffix("_FOR_RETRY")}
     result = state.get("result_state")
     code = _CODES.get(str(result), "RUN_EXECUTION_ERROR")
     if state["life_cycle_state"] == "INTERNAL_ERROR" and code != "SUCCESS":

@@ -8,7 +8,7 @@ from typing import Any
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.state.store import Document
 
-ACTIVE = ("QUEUED", "PENDING", "RUNNING", "TERMINATING")
+ACTIVE = ("QUEUED", "PENDING", "RUNNING", "WAITING_FOR_RETRY", "TERMINATING")
 
 # State of the job runner -> life cycle state and result state of the API.
 _TASK_STATES = {
@@ -21,6 +21,7 @@ _TASK_STATES = {
     "EXCLUDED": ("TERMINATED", "EXCLUDED"),
     "DISABLED": ("TERMINATED", "DISABLED"),
     "RUNNING": ("RUNNING", None),
+    "WAITING_FOR_RETRY": ("WAITING_FOR_RETRY", None),
 }
 
 
@@ -67,13 +68,13 @@ def task_changed(run: Document, key: str, state: str, at: int) -> None:
         return
     for task in run["tasks"]:
         if task["task_key"] == key:
-            life, result = _TASK_STATES.get(state, ("RUNNING", None))
+            life, result = _TASK_STATES[state]
             task["state"] = {"life_cycle_state": life, "state_message": ""}
-            if result is None:
-                # It runs already: this is another attempt.
+            if state == "RUNNING":
+                # It has run already: this is another attempt.
                 task["attempt_number"] += bool(task["start_time"] and not task["end_time"])
                 task["start_time"] = at
-            else:
+            elif result is not None:
                 task["state"]["result_state"] = result
                 task["end_time"] = at
 

@@ -106,7 +106,7 @@ class TaskUpdates:
 
     def task_changed(self, task: str, state: str, update: Mapping[str, Any] | None) -> None:
         """Close the updates of a task that has started again or ended; `update` is the result of its own."""
-        how = "is tried again" if state == "RUNNING" else f"ended as {state}"
+        how = "is tried again" if state in ("RUNNING", "WAITING_FOR_RETRY") else f"ended as {state}"
         self._close(task, update or {}, canceled=state == "CANCELED", reason=f"The task {task} {how}.")
 
     def close(self, *, canceled: bool, reason: str) -> None:
