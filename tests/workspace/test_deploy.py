@@ -86,8 +86,8 @@ def served(folder: Path) -> Iterator[Callable[..., Any]]:
             assert server.stdout is not None
             connection = json.loads(Path(json.loads(server.stdout.readline())["connection"]).read_text())
             headers = {"Authorization": f"Bearer {connection['token']}"}
-            yield lambda path, method="GET": requests.request(
-                method, connection["host"] + path, headers=headers, timeout=120
+            yield lambda path, method="GET", body=None: requests.request(
+                method, connection["host"] + path, headers=headers, json=body, timeout=120
             ).json()
         finally:
             server.terminate()
@@ -138,6 +138,60 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
         again = bundle(folder, "destroy", "--auto-approve")
         assert "0 resources" in again.stdout
         assert not (folder / ".lakeward/dev/workspace/Users/other").exists()
+
+
+SHARED = """
+bundle: {name: shared}
+targets: {dev: {}}
+resources:
+  schemas:
+    s:
+      catalog_name: main
+      name: shared
+      comment: c
+      grants: [{principal: team, privileges: [SELECT]}]
+  secret_scopes:
+    sc:
+      name: keys
+      permissions: [{level: READ, group_name: team}]
+  jobs:
+    j:
+      name: j
+      permissions: [{level: CAN_VIEW, group_name: team}]
+      tasks: [{task_key: a, existing_cluster_id: c, spark_python_task: {python_file: sleep.py}}]
+"""
+
+
+@pytest.mark.slow
+def test_permissions_and_grants_that_the_bundle_has_no_more_are_withdrawn(tmp_path: Path) -> None:
+    write_files(tmp_path, {"databricks.yml": SHARED, "sleep.py": "", ".gitignore": ".lakeward/"})
+    with served(tmp_path) as ask:
+
+        def shared() -> list[bool]:
+            (job,) = ask("/api/2.2/jobs/list")["jobs"]
+            answers = (
+                ask("/api/2.1/unity-catalog/permissions/schema/main.shared"),
+                ask("/api/2.0/secrets/acls/list?scope=keys"),
+                ask(f"/api/2.0/permissions/jobs/{job['job_id']}"),
+            )
+            return ["team" in json.dumps(answer) for answer in answers]
+
+        assert bundle(tmp_path, "deploy").returncode == 0
+        assert shared() == [True, True, True]
+        text = "\n".join(line for line in SHARED.splitlines() if "team" not in line)
+        (tmp_path / "databricks.yml").write_text(text)
+        assert bundle(tmp_path, "deploy").stdout.count("updated ") == 3
+        assert shared() == [False, False, False]
+        # What was given in the workspace stays.
+        change = {"changes": [{"principal": "team", "add": ["SELECT"]}]}
+        granted = ask("/api/2.1/unity-catalog/permissions/schema/main.shared", "PATCH", change)
+        assert granted["privilege_assignments"]
+        (tmp_path / "databricks.yml").write_text(text.replace("comment: c", "comment: d"))
+        assert "updated schemas.s" in bundle(tmp_path, "deploy").stdout
+        assert shared() == [True, False, False]
+        gone = json.loads(bundle(tmp_path, "destroy", "--auto-approve", "-o", "json").stdout)
+        assert sorted(gone["deleted"]) == ["jobs.j", "schemas.s", "secret_scopes.sc"]
+        assert not ask("/api/2.0/secrets/scopes/list").get("scopes")
 
 
 SLEEPER = """

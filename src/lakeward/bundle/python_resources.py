@@ -18,7 +18,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from lakeward.bundle.configuration.findings import Finding
-from lakeward.bundle.configuration.node import Node, Path, Position, failure, lift, plain, with_value
+from lakeward.bundle.configuration.node import Node, Path, Position, failure, lift, plain, show, with_value
 from lakeward.errors import BundleError
 
 RESTRICTED = "DATABRICKS_BUNDLE_RESTRICTED_CODE_EXECUTION"
@@ -302,7 +302,7 @@ def _compact(value: Any) -> Any:
 
 def _located(value: Any, path: Path, locations: Mapping[str, Position], place: Position) -> Node:
     """Return plain `value` as a tree, each node at the nearest known place of the code."""
-    here = locations.get(_dotted(path), place)
+    here = locations.get(show(path), place)
     if isinstance(value, Mapping):
         entries = {str(k): _located(each, (*path, str(k)), locations, here) for k, each in value.items()}
         return Node(entries, here)
@@ -324,10 +324,3 @@ def _overlaid(node: Node, value: Any, path: Path, locations: Mapping[str, Positi
         }
         return Node(entries, node.position)
     return _located(value, path, locations, place)
-
-
-def _dotted(path: Path) -> str:
-    text = ""
-    for key in path:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
-    return text

@@ -13,7 +13,6 @@ from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
 
 _MERGED = ("bundle", "workspace", "artifacts", "resources", "sync", "presets", "experimental", "permissions")
-_REPLACED = ("run_as",)
 
 
 def choose_target(tree: Node, requested: str | None) -> str:
@@ -60,10 +59,8 @@ def select_target(tree: Node, name: str) -> Node:
         over = target.get(key)
         if over is not None:
             result[key] = merge(result[key], over) if key in result else over
-    for key in _REPLACED:
-        over = target.get(key)
-        if over is not None:
-            result[key] = over
+    if (run_as := target.get("run_as")) is not None:
+        result["run_as"] = run_as
     own = {key: lift(name, target.position) for key in ("target", "environment")}
     for key in ("mode", "git"):
         if (setting := target.get(key)) is not None:

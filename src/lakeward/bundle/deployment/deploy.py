@@ -14,7 +14,7 @@ from urllib.parse import quote
 from lakeward.bundle.configuration.permissions import LEVELS, PRINCIPALS
 from lakeward.bundle.deployment.deployment_state import DeployedResource, DeploymentState
 from lakeward.bundle.deployment.payloads import Places, body_of, replace_ids
-from lakeward.bundle.deployment.resource_api import KINDS, Api, Kind
+from lakeward.bundle.deployment.resource_api import KINDS, Api, Kind, numeric_id
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.sync import synced_files
 from lakeward.session import BUILT_IN_CATALOGS
@@ -89,15 +89,16 @@ class _ResourceDeployment:
         else:
             change, identifier = "updated", known.id
             kind.update_resource(self._api, identifier, body)
-        if change != "unchanged":
+        is_shared = bool(resource.get("permissions")) or resource.get("grants") is not None
+        # What the bundle has no more is withdrawn; without it, access is managed in the workspace.
+        if change != "unchanged" and (is_shared or (known is not None and known.shared)):
             set_access(self._api, kind.name, identifier, resource, self._user)
         self.changes[change].append(name)
         protected = (resource.get("lifecycle") or {}).get("prevent_destroy") is True
-        self._state.resources[name] = DeployedResource(identifier, digest, protected)
+        self._state.resources[name] = DeployedResource(identifier, digest, protected, is_shared)
         self._state.save(self._bundle, self._api)
         if kind.name in _REFERENCED:
-            number = int(identifier) if identifier.isdecimal() else identifier
-            self._ids[str(self._bundle.id_of(kind.name, key))] = number
+            self._ids[str(self._bundle.id_of(kind.name, key))] = numeric_id(identifier)
 
     def delete_resources(self, names: list[str]) -> None:
         """Delete resources of the state, each before those that it may refer to."""
@@ -204,13 +205,12 @@ def set_access(api: Api, kind: str, identifier: str, resource: Mapping[str, Any]
         resource: Its settings in the bundle.
         user: Who deploys.
     """
-    grants, permissions = resource.get("grants"), resource.get("permissions")
+    permissions = resource.get("permissions") or ()
     if kind in _SECURABLES:
-        if grants is not None:
-            _set_grants(api, f"{_SECURABLES[kind]}/{quote(identifier)}", grants)
-    elif permissions and kind == "secret_scopes":
+        _set_grants(api, f"{_SECURABLES[kind]}/{quote(identifier)}", resource.get("grants") or ())
+    elif kind == "secret_scopes":
         _set_scope_acls(api, identifier, permissions, user)
-    elif permissions:
+    else:
         _set_permissions(api, kind, identifier, permissions, user)
 
 

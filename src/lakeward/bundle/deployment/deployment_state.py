@@ -14,11 +14,15 @@ from lakeward.errors import BundleError
 
 @dataclass(frozen=True)
 class DeployedResource:
-    """A resource of the workspace. `digest` is that of its settings, permissions and grants."""
+    """A resource of the workspace. `digest` is that of its settings, permissions and grants.
+
+    `shared`: the bundle has given it permissions or grants.
+    """
 
     id: str
     digest: str = ""
     protected: bool = False
+    shared: bool = False
 
 
 @dataclass
@@ -33,7 +37,12 @@ class DeploymentState:
         """Return the state of a file. Raises ValueError or LookupError for other files."""
         stored = json.loads(text)
         resources = {
-            name: DeployedResource(str(each["id"]), each.get("digest", ""), bool(each.get("protected")))
+            name: DeployedResource(
+                str(each["id"]),
+                each.get("digest", ""),
+                bool(each.get("protected")),
+                bool(each.get("shared")),
+            )
             for name, each in stored["resources"].items()
         }
         return cls(stored["files"], resources)

@@ -93,7 +93,7 @@ class Kind:
             return
         method, path = self.update
         if self.keyed:
-            api.ask(method, path, {self.keyed: _number(identifier), "new_settings": body})
+            api.ask(method, path, {self.keyed: numeric_id(identifier), "new_settings": body})
             return
         sent = {"comment": body.get("comment") or ""} if self.updates_comment else body
         api.ask(method, path.replace("{id}", quote(identifier)), sent)
@@ -110,39 +110,21 @@ class Kind:
         method, path = self.delete
         with suppress(LookupError):
             if self.keyed or self.name == "secret_scopes":
-                api.ask(method, path, {self.keyed or "scope": _number(identifier)})
+                api.ask(method, path, {self.keyed or "scope": numeric_id(identifier)})
             else:
                 api.ask(method, path.replace("{id}", quote(identifier)))
 
 
+def _rest(name: str, path: str, id_field: str, *, mask: str = "", force: str = "", **more: Any) -> Kind:
+    """Return a kind whose resources are below the path of their list."""
+    one = f"{path}/{{id}}"
+    return Kind(name, ("POST", path), one, ("PATCH", one + mask), ("DELETE", one + force), id_field, **more)
+
+
 KINDS: tuple[Kind, ...] = (
-    Kind(
-        "catalogs",
-        ("POST", f"{_UC}/catalogs"),
-        f"{_UC}/catalogs/{{id}}",
-        ("PATCH", f"{_UC}/catalogs/{{id}}"),
-        ("DELETE", f"{_UC}/catalogs/{{id}}?force=true"),
-        "name",
-        updates_comment=True,
-    ),
-    Kind(
-        "schemas",
-        ("POST", f"{_UC}/schemas"),
-        f"{_UC}/schemas/{{id}}",
-        ("PATCH", f"{_UC}/schemas/{{id}}"),
-        ("DELETE", f"{_UC}/schemas/{{id}}?force=true"),
-        "full_name",
-        updates_comment=True,
-    ),
-    Kind(
-        "volumes",
-        ("POST", f"{_UC}/volumes"),
-        f"{_UC}/volumes/{{id}}",
-        ("PATCH", f"{_UC}/volumes/{{id}}"),
-        ("DELETE", f"{_UC}/volumes/{{id}}"),
-        "full_name",
-        updates_comment=True,
-    ),
+    _rest("catalogs", f"{_UC}/catalogs", "name", force="?force=true", updates_comment=True),
+    _rest("schemas", f"{_UC}/schemas", "full_name", force="?force=true", updates_comment=True),
+    _rest("volumes", f"{_UC}/volumes", "full_name", updates_comment=True),
     Kind(
         "secret_scopes",
         ("POST", "/api/2.0/secrets/scopes/create"),
@@ -151,23 +133,8 @@ KINDS: tuple[Kind, ...] = (
         ("POST", "/api/2.0/secrets/scopes/delete"),
         "scope",
     ),
-    Kind(
-        "dashboards",
-        ("POST", _DASHBOARDS),
-        f"{_DASHBOARDS}/{{id}}",
-        ("PATCH", f"{_DASHBOARDS}/{{id}}"),
-        ("DELETE", f"{_DASHBOARDS}/{{id}}"),
-        "dashboard_id",
-        publish=("POST", f"{_DASHBOARDS}/{{id}}/published"),
-    ),
-    Kind(
-        "alerts",
-        ("POST", "/api/2.0/alerts"),
-        "/api/2.0/alerts/{id}",
-        ("PATCH", "/api/2.0/alerts/{id}?update_mask=*"),
-        ("DELETE", "/api/2.0/alerts/{id}"),
-        "id",
-    ),
+    _rest("dashboards", _DASHBOARDS, "dashboard_id", publish=("POST", f"{_DASHBOARDS}/{{id}}/published")),
+    _rest("alerts", "/api/2.0/alerts", "id", mask="?update_mask=*"),
     Kind(
         "pipelines",
         ("POST", "/api/2.0/pipelines"),
@@ -189,5 +156,6 @@ KINDS: tuple[Kind, ...] = (
 """Each kind refers only to those before it; they are deleted in the opposite order."""
 
 
-def _number(identifier: str) -> int | str:
+def numeric_id(identifier: str) -> int | str:
+    """Return an id as the REST API has it: those of jobs are numbers."""
     return int(identifier) if identifier.isdecimal() else identifier
