@@ -9,6 +9,7 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.column_ddl import generated_columns, spark_ddl
 from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.error_location import error_message
+from lakeward.pipelines.graph.nested_types import cast_by_name, ordered_as
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import jvm_view
 
@@ -90,10 +91,11 @@ def align_to_schema(
             continue
         column = F.col(quote_name([given.name]))
         if given.dataType != field.dataType:
-            if not _can_up_cast(df, given.dataType, field.dataType):
+            ordered = ordered_as(given.dataType, field.dataType)
+            if ordered is None or not _can_up_cast(df, ordered, field.dataType):
                 problems.append(f"`{field.name}` is {_type_name(given)}, declared {_type_name(field)}")
                 continue
-            column = column.cast(field.dataType)
+            column = cast_by_name(column, given.dataType, field.dataType)
         columns.append(column.alias(field.name, metadata={**given.metadata, **field.metadata}))
     if problems:
         raise PipelineError(
@@ -146,14 +148,6 @@ def _can_up_cast(df: DataFrame, given: Any, wanted: Any) -> bool:
     java = jvm_view(df.sparkSession).org.apache.spark.sql
     parse = java.types.DataType.fromJson
     return bool(java.catalyst.expressions.Cast.canUpCast(parse(given.json()), parse(wanted.json())))
-
-
-def merge_schemas(first: StructType, second: StructType) -> StructType:
-    """Return the columns of `first`, then the columns of `second` with new names."""
-    from pyspark.sql.types import StructType
-
-    known = {field.name.lower() for field in first.fields}
-    return StructType([*first.fields, *(field for field in second.fields if field.name.lower() not in known)])
 
 
 def nullable_schema(schema: StructType) -> StructType:

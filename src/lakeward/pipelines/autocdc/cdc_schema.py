@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.elements import ChangeArgs
+from lakeward.pipelines.graph.nested_types import cast_by_name
 from lakeward.pipelines.graph.query_plans import class_name
 from lakeward.quoting import quote_identifier
 from lakeward.spark_internals import analyzed_plan, scala_list
@@ -224,9 +225,11 @@ class CdcSchema:
 
         change_args = self.change_args
         types = {field.name.lower(): field.dataType for field in target.fields}
+        given = {field.name: field.dataType for field in source.schema.fields}
 
         def typed(name: str) -> Column:
-            return column(name).cast(types[name.lower()]) if name.lower() in types else column(name)
+            wanted = types.get(name.lower(), given[name])
+            return cast_by_name(column(name), given[name], wanted)
 
         row = [self._cell(source, name, typed(name)).alias(name) for name in self.columns]
         seq = _expression(source, change_args.sequence_by)

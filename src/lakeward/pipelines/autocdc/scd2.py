@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines.autocdc.cdc_schema import column
+from lakeward.pipelines.graph.nested_types import cast_by_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -101,17 +102,11 @@ def _rows_as_events(events: DataFrame, current: DataFrame) -> list[Column]:
     from pyspark.sql import functions as F
 
     is_event = F.expr("named_struct('__seq', __start) < __from")
-    has = {name.lower() for name in current.schema["__row"].dataType.fieldNames()}  # type: ignore[attr-defined]
-    values = [
-        (column(field.name, of="__row") if field.name.lower() in has else F.lit(None))
-        .cast(field.dataType)
-        .alias(field.name)
-        for field in events.schema["__row"].dataType  # type: ignore[attr-defined]  # it is a struct
-    ]
+    row = cast_by_name(F.col("__row"), current.schema["__row"].dataType, events.schema["__row"].dataType)
     return [
         is_event.alias("__is"),
         F.when(is_event, F.lit(False)).alias("__delete"),
-        F.when(is_event, F.struct(*values)).alias("__row"),
+        F.when(is_event, row).alias("__row"),
     ]
 
 

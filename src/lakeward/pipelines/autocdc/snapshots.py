@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.autocdc.cdc_schema import DELETED_COLUMN, END_AT, START_AT, VERSION_COLUMN, column
 from lakeward.pipelines.autocdc.scd2 import comparable_values
+from lakeward.pipelines.graph.nested_types import cast_by_name
 from lakeward.pipelines.storage.checkpoints import read_state_file
 
 if TYPE_CHECKING:
@@ -281,15 +282,8 @@ def align_columns(rows: DataFrame, schema: StructType) -> DataFrame:
     """Return `rows` with the columns and types of `schema`; missing columns are NULL."""
     from pyspark.sql import functions as F
 
-    has = {name.lower(): name for name in rows.columns}
-    return rows.select(
-        *[
-            (column(has[field.name.lower()]) if field.name.lower() in has else F.lit(None))
-            .cast(field.dataType)
-            .alias(field.name)
-            for field in schema.fields
-        ]
-    )
+    row = cast_by_name(F.struct(*map(column, rows.columns)), rows.schema, schema)
+    return rows.select(row.alias("__row")).select("__row.*")
 
 
 def require_unique_keys(rows: DataFrame, keys: Sequence[Any], flow: str) -> None:

@@ -202,9 +202,11 @@ def idempotent_append(rows: DataFrame, *, app: str, number: int) -> DataFrameWri
 
 
 def add_missing_columns(spark: SparkSession, key: tuple[str, ...], schema: StructType) -> None:
-    """Add the columns of `schema` that the table lacks, in a commit without rows."""
-    has = {field.name.lower() for field in read_stored_rows(spark, key).schema.fields}
-    if any(field.name.lower() not in has for field in schema.fields):
+    """Add the columns and nested fields of `schema` that the table lacks, in a commit without rows."""
+    from lakeward.autoloader import merge_new_fields
+
+    stored = read_stored_rows(spark, key).schema
+    if merge_new_fields(stored, schema) != stored:
         empty = spark.createDataFrame([], schema)
         empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(quote_name(key))
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+from lakeward.autoloader import merge_new_fields
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
-from lakeward.pipelines.analysis.schema_enforcement import merge_schemas, nullable_schema
+from lakeward.pipelines.analysis.schema_enforcement import nullable_schema
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
 from lakeward.pipelines.autocdc.cdc_schema import DELETED_COLUMN, VERSION_COLUMN, CdcSchema
 from lakeward.pipelines.autocdc.foreach_batch_handler import (
@@ -164,7 +165,7 @@ class _SnapshotWriter:
 
     def take(self, rows: DataFrame, version: Any) -> Snapshot:
         """Store a snapshot with all columns of the target, and apply it."""
-        self._schema = merge_schemas(self._schema, nullable_schema(rows.schema))
+        self._schema = merge_new_fields(self._schema, nullable_schema(rows.schema))
         wanted = [field for field in self._schema.fields if field.name.lower() not in _RESERVED_COLUMNS]
         keys, flow = self.change_args.keys, self.run.flow.name
         require_declared_version(version, self._schema, flow)
@@ -177,7 +178,7 @@ class _SnapshotWriter:
         """Apply the differences to the previous snapshot."""
         spark, before = self.run.spark, self.store.previous(snapshot)
         new = snapshot.rows(spark)
-        self._schema = merge_schemas(self._schema, nullable_schema(new.schema))
+        self._schema = merge_new_fields(self._schema, nullable_schema(new.schema))
         cdc_schema = CdcSchema.of(as_change_feed(new, snapshot.version), self.change_args)
         changes = diff_snapshots(
             new, before.rows(spark) if before else None, cdc_schema.keys, snapshot.version

@@ -1,0 +1,64 @@
+"""Nested types whose fields are matched by name: a cast of Spark goes by their positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+
+def cast_by_name(value: Column, given: DataType, wanted: DataType) -> Column:
+    """Cast a value of the type `given`. Fields that it lacks are NULL; others than the wanted are left out.
+
+    In a map the fields have to be the same: Spark refuses others, because tables do not add them.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if given.simpleString() == wanted.simpleString():
+        return value  # Spark does not cast to fields that are NOT NULL.
+    if "struct<" not in given.simpleString():
+        return value.cast(wanted)
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        has = {field.name.lower(): field for field in given.fields}
+        fields = [
+            cast_by_name(value.getField(found.name), found.dataType, field.dataType).alias(field.name)
+            if (found := has.get(field.name.lower())) is not None
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in wanted.fields
+        ]
+        return F.when(value.isNotNull(), F.struct(*fields))
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return F.transform(value, lambda each: cast_by_name(each, given.elementType, wanted.elementType))
+    if isinstance(given, MapType) and isinstance(wanted, MapType) and ordered_as(given, wanted) is not None:
+        value = F.transform_values(
+            value, lambda _, each: cast_by_name(each, given.valueType, wanted.valueType)
+        )
+    return value.cast(wanted)
+
+
+def ordered_as(given: DataType, wanted: DataType) -> DataType | None:
+    """Return the type `given` with fields in the order of `wanted`; None if a struct has other fields."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        has = {field.name.lower(): field for field in given.fields}
+        if has.keys() != {field.name.lower() for field in wanted.fields}:
+            return None
+        fields = []
+        for field in wanted.fields:
+            own = has[field.name.lower()]
+            inner = ordered_as(own.dataType, field.dataType)
+            if inner is None:
+                return None
+            fields.append(StructField(own.name, inner, own.nullable))
+        return StructType(fields)
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        inner = ordered_as(given.elementType, wanted.elementType)
+        return None if inner is None else ArrayType(inner, given.containsNull)
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
+        inner = ordered_as(given.valueType, wanted.valueType)
+        return None if inner is None else MapType(given.keyType, inner, given.valueContainsNull)
+    return given
