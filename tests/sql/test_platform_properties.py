@@ -79,3 +79,53 @@ def test_a_misspelled_property_is_refused(spark: SparkSession, way: str) -> None
     with pytest.raises(Exception) as refused:  # noqa: PT011  # the condition is what counts
         WAYS[way](spark, name, "delta.autoOptimize.autoCompct", "true")
     assert condition_of(refused.value) == "DELTA_UNKNOWN_CONFIGURATION"
+
+
+WRONG = (
+    ("delta.enableChangeDataFeed", "maybe"),
+    ("delta.enableChangeDataFeed", ""),
+    ("delta.columnMapping.mode", "x"),
+    ("delta.dataSkippingNumIndexedCols", "-5"),
+    ("delta.dataSkippingNumIndexedCols", "x"),
+    ("delta.logRetentionDuration", "interval 1 month"),
+    ("delta.checkpointInterval", "0"),
+    ("delta.checkpointPolicy", "v9"),
+    ("delta.isolationLevel", "SnapshotIsolation"),
+    ("delta.autoOptimize.autoCompact", "perhaps"),
+    ("delta.targetFileSize", "big"),
+    ("delta.tuneFileSizesForRewrites", "maybe"),
+    ("delta.universalFormat.enabledFormats", "foo"),
+    ("delta.minReaderVersion", "99"),
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_wrong_value_names_its_property(spark: SparkSession, way: str) -> None:
+    for key, value in WRONG:
+        name = f"main.default.properties_{uuid.uuid4().hex[:8]}"
+        with pytest.raises(Exception) as refused:  # noqa: PT011  # the condition is what counts
+            WAYS[way](spark, name, key, value)
+        wanted = "UNSUPPORTED_TABLE_CHANGE" if way == "ALTER" else "DELTA_ILLEGAL_OPTION"
+        assert condition_of(refused.value) == wanted, (key, value)
+        assert f"Invalid value '{value}' for option '{key}', " in str(refused.value)
+        if way != "ALTER":
+            assert not spark.catalog.tableExists(name)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_wrong_interval_has_the_condition_of_intervals(spark: SparkSession, way: str) -> None:
+    for key in ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration"):
+        with pytest.raises(Exception) as refused:  # noqa: PT011  # the condition is what counts
+            WAYS[way](spark, f"main.default.properties_{uuid.uuid4().hex[:8]}", key, "soon")
+        assert condition_of(refused.value) == "DELTA_INVALID_INTERVAL"
+
+
+def test_a_wrong_default_of_the_session_names_its_property(spark: SparkSession) -> None:
+    setting = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+    spark.conf.set(setting, "maybe")
+    try:
+        with pytest.raises(Exception) as refused:  # noqa: PT011  # the condition is what counts
+            spark.sql(f"CREATE TABLE main.default.properties_{uuid.uuid4().hex[:8]} (id INT)")
+    finally:
+        spark.conf.unset(setting)
+    assert condition_of(refused.value) == "DELTA_ILLEGAL_OPTION"

@@ -101,7 +101,7 @@ def test_what_is_no_size_is_refused(spark: SparkSession, size: str, alters: bool
     create_table(spark, "plain", "1mb")
     text = f"TBLPROPERTIES ('delta.TARGETFILESIZE' = '{size}')"
     statement = f"ALTER TABLE {TABLE} SET {text}" if alters else f"CREATE TABLE main.sized.u (a INT) {text}"
-    with pytest.raises(Exception, match=r"delta\.targetFileSize needs a size"):
+    with pytest.raises(Exception, match=r"'delta\.targetFileSize', needs a size"):
         spark.sql(statement)
     assert not spark.catalog.tableExists("main.sized.u")
 

@@ -21,10 +21,13 @@ import scala.runtime.AbstractFunction1;
 final class PlatformProperties {
 
     private static final String[] NAMES = new String[] {
-        "autoOptimize", "autoOptimize.autoCompactMinFileSize", "autoOptimize.autoCompactMaxFileSize", "castIcebergTimeType",
-        "enableIcebergWriterCompatV1", "enableIcebergWriterCompatV3", "enableOptimizeWrite", "enableVariantShredding",
-        "parquet.compression.codec", "parquet.format.version", "rowLevelConcurrencyPreview", "tuneFileSizesForRewrites",
-        "workloadBasedColumns.optimizerStatistics"
+        "autoOptimize.autoCompactMinFileSize", "autoOptimize.autoCompactMaxFileSize", "parquet.compression.codec",
+        "parquet.format.version", "workloadBasedColumns.optimizerStatistics"
+    };
+
+    private static final String[] FLAGS = new String[] {
+        "autoOptimize", "castIcebergTimeType", "enableIcebergWriterCompatV1", "enableIcebergWriterCompatV3", "enableOptimizeWrite",
+        "enableVariantShredding", "rowLevelConcurrencyPreview", "tuneFileSizesForRewrites"
     };
 
     private static final Pattern FAMILY = Pattern.compile(
@@ -37,9 +40,8 @@ final class PlatformProperties {
 
     static synchronized void register() {
         if (DeltaConfigs$.MODULE$.entries() instanceof Entries) return;
-        for (int i = 0; i < NAMES.length; i++) {
-            if (!DeltaConfigs$.MODULE$.entries().containsKey(NAMES[i].toLowerCase(Locale.ROOT))) put(new Stored(NAMES[i]));
-        }
+        for (int i = 0; i < NAMES.length; i++) putNew(NAMES[i], new Anything(), "");
+        for (int i = 0; i < FLAGS.length; i++) putNew(FLAGS[i], new Flag(), "needs to be a boolean.");
         put(new AutoCompact());
         put(new IsolationLevel());
         DeltaConfigs$.MODULE$.org$apache$spark$sql$delta$DeltaConfigsBase$_setter_$entries_$eq(new Entries(DeltaConfigs$.MODULE$.entries()));
@@ -50,13 +52,18 @@ final class PlatformProperties {
         private static final LevenshteinDistance DISTANCE = new LevenshteinDistance(Integer.valueOf(2));
 
         Entries(Map known) {
-            super(known);
+            for (Object key : known.keySet()) put(key, known.get(key));
+        }
+
+        public Object put(Object key, Object property) {
+            return super.put(key, property instanceof CheckedProperty ? property : new CheckedProperty((DeltaConfig) property));
         }
 
         public Object get(Object key) {
             Object found = super.get(key);
             String name = String.valueOf(key);
-            return found == null && FAMILY.matcher(name).matches() && !isMisspelled(name) ? new Stored(name) : found;
+            boolean isNew = found == null && FAMILY.matcher(name).matches() && !isMisspelled(name);
+            return isNew ? new Stored(name, new Anything(), "") : found;
         }
 
         private boolean isMisspelled(String name) {
@@ -71,9 +78,13 @@ final class PlatformProperties {
 
     /** A property without an effect. */
     public static class Stored extends DeltaConfig {
-        Stored(String name) {
-            super("delta." + name, "", new Text(), new Anything(), "", true, PythonUtils.toSeq(new ArrayList()));
+        Stored(String name, AbstractFunction1 isValid, String help) {
+            super("delta." + name, "", new Text(), isValid, help, true, PythonUtils.toSeq(new ArrayList()));
         }
+    }
+
+    private static void putNew(String name, AbstractFunction1 isValid, String help) {
+        if (!DeltaConfigs$.MODULE$.entries().containsKey(name.toLowerCase(Locale.ROOT))) put(new Stored(name, isValid, help));
     }
 
     private static void put(DeltaConfig config) {
@@ -116,6 +127,12 @@ final class PlatformProperties {
     public static class Text extends AbstractFunction1 {
         public Object apply(Object text) {
             return text;
+        }
+    }
+
+    public static class Flag extends AbstractFunction1 {
+        public Object apply(Object text) {
+            return Boolean.valueOf("true".equalsIgnoreCase(text.toString()) || "false".equalsIgnoreCase(text.toString()));
         }
     }
 
