@@ -191,6 +191,14 @@ def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None
         ({"cf_maxFileAge": "13 days"}, "CF_INVALID_OPTION_VALUE"),
         ({"cf_maxFileAge": "14 days"}, None),
         ({"cf_inferColumnTypes": "TRUE", "cf_useNotifications": "true"}, None),
+        *(
+            ({"cf_format": name, "lineSep": ""}, "INVALID_LINE_SEPARATOR.EMPTY")
+            for name in ("csv", "json", "TEXT")
+        ),
+        ({"cf_format": "CSV", "lineSep": "abc"}, "INVALID_LINE_SEPARATOR.TOO_LONG"),
+        ({"cf_format": "csv", "lineSep": "ab"}, None),
+        ({"cf_format": "text", "lineSep": "abc"}, None),
+        ({"cf_format": "parquet", "lineSep": ""}, None),
     ],
 )
 def test_what_is_refused(options: dict[str, str], expected: str | None) -> None:
@@ -206,6 +214,7 @@ _INVALID = {
     "header": ("maybe", "CF_INVALID_OPTION_VALUE", ("csv",)),
     "sep": ("", "CF_INVALID_OPTION_VALUE", ("csv",)),
     "multiLine": ("x", "CF_INVALID_OPTION_VALUE", ("csv", "json")),
+    "lineSep": ("", "INVALID_LINE_SEPARATOR.EMPTY", ("csv", "json", "text")),
     "skipRows": ("x", "CF_INVALID_OPTION_VALUE", ("csv",)),
     **dict.fromkeys(("quote", "escape", "comment"), ("ab", "OPTION_VALUE_EXCEEDS_ONE_CHARACTER", ("csv",))),
 }

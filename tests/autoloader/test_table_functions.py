@@ -63,6 +63,7 @@ def test_options_are_arguments_by_name(files: Landing) -> None:
 # `cloud_files` is a source of pipelines.
 _PIPELINE = {"pipelines.id": "tests"}
 _CALLS = ("read_files", "STREAM read_files")
+_TWICE = "DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT"
 _EMPTY = ("''", "NULL", "path => ''", "path => NULL", "'', format => 'csv'")
 
 
@@ -87,6 +88,31 @@ _EMPTY = ("''", "NULL", "path => ''", "path => NULL", "'', format => 'csv'")
             "INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER",
         ),
         ("read_files()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        *(
+            (f"{call}('{{0}}', {given})", condition)
+            for call in _CALLS
+            for given, condition in {
+                "format => 'json', schema => ''": "PARSE_EMPTY_STATEMENT",
+                "format => 'json', schema => 'id foo'": "UNSUPPORTED_DATATYPE",
+                "format => 'foo', schema => 'id INT'": "CF_INVALID_OPTION_VALUE",
+                "format => 'json', format => 'csv'": f"{_TWICE}.DOUBLE_NAMED_ARGUMENT_REFERENCE",
+                "format => 'json', Format => 'json'": f"{_TWICE}.DOUBLE_NAMED_ARGUMENT_REFERENCE",
+                "path => '{0}'": f"{_TWICE}.BOTH_POSITIONAL_AND_NAMED",
+                "format => 'json', schema => 'id INT', schemaEvolutionMode => 'foo'": (
+                    "CF_INVALID_SCHEMA_EVOLUTION_MODE"
+                ),
+            }.items()
+        ),
+        *(
+            (
+                f"read_files('{{0}}', format => '{name}', lineSep => ''{schema})",
+                "INVALID_LINE_SEPARATOR.EMPTY",
+            )
+            for name in ("csv", "json", "text")
+            for schema in ("", ", schema => 'value STRING'")
+        ),
+        ("read_files('{0}', format => 'csv', lineSep => 'abc')", "INVALID_LINE_SEPARATOR.TOO_LONG"),
+        ("read_files('{0}', format => 'json', rescuedDataColumn => 'id')", "COLUMN_ALREADY_EXISTS"),
         *((f"{call}({path})", "CF_SOURCE_DIRECTORY_PATH_REQUIRED") for call in _CALLS for path in _EMPTY),
         *((f"{name}.``", "INVALID_EMPTY_LOCATION") for name in ("csv", "json", "orc", "parquet")),
         ("cloud_files('{0}')", "CF_INCORRECT_SQL_PARAMS"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 from pyspark.sql import SparkSession
 
 from lakeward.session import condition_of, message_of
@@ -31,6 +32,19 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "CREATE TABLE {s}.x (id INT) PARTITIONED BY (p)",
         "CREATE OR REPLACE TABLE {s}.x PARTITIONED BY (p) AS SELECT 1 AS id",
     ),
+    "DECIMAL_SCALE_EXCEEDS_PRECISION": (
+        "CREATE TABLE {s}.x (id DECIMAL(5, 6))",
+        "ALTER TABLE {s}.t ADD COLUMN d DECIMAL(5, 6)",
+        "SELECT CAST(1 AS DECIMAL(5, 6))",
+    ),
+    "INVALID_LINE_SEPARATOR.EMPTY": (
+        "SELECT from_json('{{}}', 'a INT', map('lineSep', ''))",
+        "SELECT to_json(named_struct('a', 1), map('lineSep', ''))",
+    ),
+    "INVALID_LINE_SEPARATOR.TOO_LONG": (
+        "SELECT to_csv(named_struct('a', 1), map('lineSep', 'abc'))",
+        "INSERT INTO {s}.long_lines VALUES (1)",
+    ),
     "DELTA_DUPLICATE_COLUMNS_FOUND": ("CREATE TABLE {s}.x (id INT, p INT) PARTITIONED BY (p, p)",),
 }
 
@@ -41,14 +55,17 @@ def schema(spark: SparkSession) -> str:
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
     spark.sql(f"CREATE TABLE IF NOT EXISTS {name}.t (id INT)")
     spark.sql(f"CREATE TABLE IF NOT EXISTS {name}.files (id INT) USING parquet")
+    lines = "(id INT) USING csv OPTIONS (lineSep 'abc')"
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name}.long_lines {lines}")
     spark.sql(f"CREATE OR REPLACE VIEW {name}.v AS SELECT 1 AS id")
     return name
 
 
 @pytest.mark.parametrize("named", NAMED_CONDITIONS, ids=lambda each: each.condition)
 def test_a_numbered_error_has_its_name(spark: SparkSession, schema: str, named: NamedCondition) -> None:
+    kind = IllegalArgumentException if named.number == "" else AnalysisException
     for statement in EXAMPLES[named.condition]:
-        with pytest.raises(AnalysisException) as raised:
+        with pytest.raises(kind) as raised:
             spark.sql(statement.format(s=schema)).collect()
         error = raised.value
         assert error.getCondition() == condition_of(error) == named.condition
@@ -57,6 +74,31 @@ def test_a_numbered_error_has_its_name(spark: SparkSession, schema: str, named: 
         assert shown.startswith(f"[{named.condition}] ")
         assert f" SQLSTATE: {named.sql_state}" in shown
         assert "_LEGACY" not in f"{shown}{error.getMessage()}"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "text"])
+@pytest.mark.parametrize("length", [0, 3])
+def test_a_wrong_line_separator_of_a_reader_and_a_writer(
+    spark: SparkSession, tmp_path: Path, form: str, length: int
+) -> None:
+    """Only lines of CSV files have a longest separator."""
+    (tmp_path / "a").write_text("1")
+    separator, folder = "abc"[:length], str(tmp_path / "out")
+    frame = spark.sql("SELECT 'x' AS value")
+    calls = (
+        lambda: (
+            spark.read.schema("value STRING").format(form).load(str(tmp_path), lineSep=separator).collect()
+        ),
+        lambda: frame.write.format(form).mode("overwrite").save(folder, lineSep=separator),
+    )
+    condition = "INVALID_LINE_SEPARATOR.TOO_LONG" if length else "INVALID_LINE_SEPARATOR.EMPTY"
+    for call in calls:
+        if length and form != "csv":
+            call()
+            continue
+        with pytest.raises(IllegalArgumentException) as raised:
+            call()
+        assert condition_of(raised.value) == condition
 
 
 def test_a_named_error_keeps_its_class_and_its_place(spark: SparkSession, schema: str) -> None:

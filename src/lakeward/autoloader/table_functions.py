@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.file_source import FileSource, detect_format
 from lakeward.autoloader.options.option_table import PREFIX, find_option
-from lakeward.autoloader.options.option_values import RESCUED_COLUMN
+from lakeward.autoloader.options.option_values import RESCUED_COLUMN, known_evolution_mode
 from lakeward.autoloader.rescued_files import read_rescued_files
 from lakeward.errors import CloudFilesError, SqlError
+from lakeward.quoting import quote_name
 from lakeward.spark_internals import java_frame
 from lakeward.sql import register_function, wrong_argument_count
 
@@ -54,6 +55,9 @@ def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, A
     path, options = _arguments(positional, named)
     schema = _pop_schema(options)
     source = FileSource.of(path, options)
+    mode = source.options.text(PREFIX + "schemaEvolutionMode")
+    if mode is not None:
+        known_evolution_mode(mode)
     source.require_other_than_delta()
     try:
         files = source.files()
@@ -69,7 +73,13 @@ def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, A
     if schema is not None:
         columns = source.match_columns(files, schema, rescued)
         return source.frame(spark, files, columns, rescued=rescued, user_schema=schema)
-    return source.frame(spark, files, source.infer_columns(files), rescued=rescued)
+    columns = source.infer_columns(files)
+    if rescued is not None and rescued in columns.data.names:
+        parameters = {"columnName": quote_name([rescued])}
+        raise SqlError(
+            "COLUMN_ALREADY_EXISTS", f"The column {rescued} already exists.", parameters=parameters
+        )
+    return source.frame(spark, files, columns, rescued=rescued)
 
 
 def stream_read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, Any]) -> DataFrame:
@@ -149,7 +159,13 @@ def _load_stream(
 
 def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """Return the path, and the options with Auto Loader's keys and the defaults of `read_files`."""
-    arguments = dict(named)
+    arguments = {"path" if key.lower() == "path" else key: value for key, value in named.items()}
+    if positional and "path" in arguments:
+        raise SqlError(
+            "DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.BOTH_POSITIONAL_AND_NAMED",
+            "The path of read_files is given twice.",
+            parameters={"routineName": "`read_files`", "parameterName": "`path`"},
+        )
     paths = [*positional, *([arguments.pop("path")] if "path" in arguments else [])]
     if len(paths) != 1:
         raise wrong_argument_count("`read_files`", "1", len(paths))
@@ -181,6 +197,8 @@ def _pop_schema(options: dict[str, str]) -> StructType | None:
     text = next((options.pop(key) for key in list(options) if key.lower() == "schema"), None)
     if text is None:
         return None
+    if not text.strip():
+        raise SqlError("PARSE_EMPTY_STATEMENT", "The schema is empty.", parameters={})
     parsed = _parse_datatype_string(text)
     assert isinstance(parsed, StructType)
     return parsed

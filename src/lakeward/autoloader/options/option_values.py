@@ -188,6 +188,27 @@ class Options:
         return name
 
     @property
+    def line_separator(self) -> str | None:
+        """`lineSep`. Raises CloudFilesError for an empty one, and for a long one of CSV files.
+
+        Source: https://docs.databricks.com/aws/en/error-messages/invalid-line-separator-error-class
+        """
+        text = self.text("lineSep")
+        if text == "":
+            raise CloudFilesError(
+                "INVALID_LINE_SEPARATOR.EMPTY",
+                "Option lineSep is set to '', an empty string.",
+                next_step="Set the characters that end a line, or remove the option.",
+            )
+        if text and len(text) > 2 and self.format == "csv":
+            raise CloudFilesError(
+                "INVALID_LINE_SEPARATOR.TOO_LONG",
+                f"Option lineSep is set to {text!r}; lines of CSV files end in 2 characters at most.",
+                next_step="Set one or two characters, or remove the option.",
+            )
+        return text
+
+    @property
     def name_glob(self) -> str | None:
         """`pathGlobFilter`, or `fileNamePattern`."""
         return self.text("pathGlobFilter") or self.text("fileNamePattern")
@@ -303,6 +324,7 @@ def _reject_managed_events_conflicts(options: Options) -> None:
 
 READABLE_FORMATS = tuple(name.lower() for name in FORMATS)
 FIXED_SCHEMA_FORMATS = ("text", "binaryfile")
+_LINE_FORMATS = ("csv", "json", "text")
 # AL-1.2: files whose state expires earlier would be read twice.
 _SHORTEST_AGE = timedelta(days=14)
 
@@ -356,13 +378,7 @@ def evolution_mode(options: Options, *, has_user_schema: bool) -> str:
         )
     if text is None:
         return "none" if has_user_schema or fixed else "addNewColumns"
-    mode = next((known for known in MODES if known.lower() == text.strip().lower()), None)
-    if mode is None:
-        raise CloudFilesError(
-            "CF_INVALID_SCHEMA_EVOLUTION_MODE",
-            f"cloudFiles.schemaEvolutionMode is {text!r}; the modes are {', '.join(MODES)}.",
-            next_step="Choose one of them.",
-        )
+    mode = known_evolution_mode(text)
     if mode != "none" and fixed:
         raise CloudFilesError(
             "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE",
@@ -374,6 +390,18 @@ def evolution_mode(options: Options, *, has_user_schema: bool) -> str:
             "CF_ADD_NEW_NOT_SUPPORTED",
             f"Schema evolution mode {mode} is not supported when a schema is given.",
             next_step="Remove .schema(…) and set types in cloudFiles.schemaHints.",
+        )
+    return mode
+
+
+def known_evolution_mode(text: str) -> str:
+    """Return the schema evolution mode as it is spelled; raise CloudFilesError for an unknown one."""
+    mode = next((known for known in MODES if known.lower() == text.strip().lower()), None)
+    if mode is None:
+        raise CloudFilesError(
+            "CF_INVALID_SCHEMA_EVOLUTION_MODE",
+            f"cloudFiles.schemaEvolutionMode is {text!r}; the modes are {', '.join(MODES)}.",
+            next_step="Choose one of them.",
         )
     return mode
 
@@ -425,10 +453,12 @@ def _similar_keys(key: str) -> list[str]:
 
 
 def require_format_options(options: Options) -> None:
-    """Raise CloudFilesError if an option is missing that the format requires."""
+    """Raise CloudFilesError if an option is missing or invalid that the format requires."""
     if options.format == "xml" and not options.text("rowTag"):
         raise CloudFilesError(
             "XML_ROW_TAG_MISSING",
             "The format is xml, but the option rowTag is not set.",
             next_step="Set it to the element name of a row: .option('rowTag', 'book').",
         )
+    if options.format in _LINE_FORMATS:
+        _ = options.line_separator

@@ -67,7 +67,7 @@ class CsvDialect:
             trim_end=options.flag("ignoreTrailingWhiteSpace"),
             multi_line=options.flag("multiLine"),
             skip=int(options.value("skipRows")),
-            separator=options.text("lineSep"),
+            separator=options.line_separator,
             encoding=options.encoding,
         )
 

@@ -141,7 +141,7 @@ class JsonText:
     def of(cls, options: Options) -> JsonText:
         """Create the settings from the options."""
         encoding = options.encoding
-        separator = options.text("lineSep")
+        separator = options.line_separator
         return cls(
             None if encoding.upper().replace("_", "-") in ("UTF-8", "UTF8") else encoding,
             None if separator == "\n" else separator,

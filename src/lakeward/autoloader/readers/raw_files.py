@@ -25,7 +25,7 @@ class TextReader:
         self._contents = contents
         options = builder.options
         self._whole = options.flag("wholeText")
-        self._separator = options.text("lineSep")
+        self._separator = options.line_separator
         self._encoding = options.encoding
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:

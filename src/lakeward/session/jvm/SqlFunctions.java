@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -125,12 +126,21 @@ public class SqlFunctions {
             Expression e = (Expression) arguments.apply(i);
             if (e instanceof NamedArgumentExpression) {
                 NamedArgumentExpression n = (NamedArgumentExpression) e;
+                requireNew(name, n.key(), named);
                 named.set(n.key(), constant(n.value()));
             } else {
                 positional.add(constant(e));
             }
         }
         return ask(call, org.apache.spark.sql.SparkSession.active());
+    }
+
+    private static void requireNew(String function, String key, ObjectNode named) {
+        for (Iterator i = named.fieldNames(); i.hasNext();) {
+            if (!i.next().toString().equalsIgnoreCase(key)) continue;
+            throw PythonSqlBridge.error("DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE", new String[] {
+                "routineName", "`" + function.replaceFirst("^stream_", "") + "`", "parameterName", "`" + key + "`"});
+        }
     }
 
     /** The answer to a call of a function: `name` and `arguments`. */

@@ -1,7 +1,8 @@
 """Conditions of errors that Spark and Delta raise without a name.
 
 Spark numbers errors that have no name yet, as `_LEGACY_ERROR_TEMP_1123`. Some of them have one in the list of
-Databricks (https://docs.databricks.com/aws/en/error-messages/error-classes), where users look up what to do.
+Databricks (https://docs.databricks.com/aws/en/error-messages/error-classes), where users look up what to do,
+or in a later version of Spark. Numbers in neither list stay: the platform has them, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ _ANSWERS = "_lakeward_answers"
 
 @dataclass(frozen=True)
 class NamedCondition:
-    """The name of the errors of a number whose text begins with `pattern`; `message` has its groups."""
+    """The name of the errors of a number whose text begins with `pattern`; `message` has its groups.
+
+    Errors of Java have no number: "".
+    """
 
     number: str
     pattern: str
@@ -67,6 +71,14 @@ NAMED_CONDITIONS: tuple[NamedCondition, ...] = (
         "A CREATE TABLE without explicit column list cannot specify PARTITIONED BY. Please use the form with "
         "explicit column list, or omit PARTITIONED BY.",
     ),
+    # SPARK-58350
+    NamedCondition(
+        "1228",
+        r"Decimal scale \((?P<scale>-?\d+)\) cannot be greater than precision \((?P<precision>-?\d+)\)\.",
+        "DECIMAL_SCALE_EXCEEDS_PRECISION",
+        "22003",
+        "Decimal scale ({scale}) cannot be greater than precision ({precision}).",
+    ),
     NamedCondition(
         "3058",
         r"Found duplicate column\(s\) in the partitioning: (?P<columns>[^;\n]+?)\.?(?=;|\n|$)",
@@ -81,13 +93,28 @@ NAMED_CONDITIONS: tuple[NamedCondition, ...] = (
         "42703",
         "Couldn't find column {column} in the schema.",
     ),
+    # https://docs.databricks.com/aws/en/error-messages/invalid-line-separator-error-class
+    NamedCondition(
+        "",
+        r"requirement failed: 'lineSep' cannot be an empty string\.",
+        "INVALID_LINE_SEPARATOR.EMPTY",
+        "22023",
+        "Invalid line separator configuration. The 'lineSep' option cannot be an empty string.",
+    ),
+    NamedCondition(
+        "",
+        r"requirement failed: 'lineSep' can contain only 1 character\.",
+        "INVALID_LINE_SEPARATOR.TOO_LONG",
+        "22023",
+        "Invalid line separator configuration. The 'lineSep' option can contain at most 2 characters.",
+    ),
 )
 
 
 def with_name(converted: Any) -> Any:
-    """Give the exception the name of its condition, if the condition has a number and a name; return it."""
-    condition = converted.getCondition()
-    if condition is None or not condition.startswith(PREFIX):
+    """Give the exception the name of its condition, if the condition has no name of its own; return it."""
+    condition = converted.getCondition() or PREFIX
+    if not condition.startswith(PREFIX) or not converted._desc:
         return converted
     number = condition.removeprefix(PREFIX)
     shown = converted._desc.lstrip()
