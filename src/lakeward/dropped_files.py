@@ -1,7 +1,8 @@
-"""Dropped managed tables, which UNDROP takes back: the folder `.dropped` of their schema.
+"""Dropped tables, which UNDROP takes back: the folder `.dropped` of their schema.
 
-The record of a table is `KEY.json`; its files are in the folder `KEY`. DROP TABLE writes the same, and
-removes what has expired (`session/jvm/DroppedTables.java`); `tests/sql/test_undrop.py` compares the two.
+The record of a table is `KEY.json`; the files of a managed table are in the folder `KEY`. DROP TABLE writes
+the same, and removes what has expired (`session/jvm/DroppedTables.java`); `tests/sql/test_undrop.py` compares
+the two.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import atomic_write
+from lakeward.atomic_files import atomic_write, read_json_object
 from lakeward.object_metadata import OBJECTS
 
 _FOLDER = ".dropped"
@@ -28,7 +29,8 @@ class DroppedFiles:
     """A dropped table: the fields of its record, and where the record is.
 
     `folder` is the name of its folder in the schema, `dropped` the time in milliseconds, and `objects` its
-    definition and its metadata, by the name of their file. `restoring` marks an UNDROP that has begun.
+    definition and its metadata, by the name of their file. `restoring` marks an UNDROP that has begun. The
+    definition of an `external` table names the folder of its files.
     """
 
     schema: Path
@@ -38,6 +40,7 @@ class DroppedFiles:
     dropped: int
     objects: Mapping[str, Any]
     restoring: bool = False
+    external: bool = False
 
     @property
     def record(self) -> Path:
@@ -53,6 +56,25 @@ class DroppedFiles:
     def place(self) -> Path:
         """Return the folder of the table while it exists."""
         return self.schema / self.folder
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the table can be recovered: DROP and UNDROP may have been interrupted."""
+        if self.external:
+            # Until its definition is removed, the table is not dropped.
+            return self.restoring or not self._is_there
+        return self.data.is_dir() or (self.restoring and self.place.is_dir())
+
+    @property
+    def _is_there(self) -> bool:
+        file = f"{self.name}.table.json"
+        return file in self.objects and read_json_object(self.schema / OBJECTS / file) == self.objects[file]
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        """Return the definition of a table without a Delta log in the warehouse."""
+        found: Mapping[str, Any] = self.objects.get(f"{self.name}.table.json", {})
+        return found
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -73,7 +95,9 @@ class DroppedFiles:
         Raises FileNotFoundError if another process has restored or removed it.
         """
         replace(self, restoring=True).write()
-        if self.data.is_dir():
+        if self.external:
+            pass
+        elif self.data.is_dir():
             if self.place.is_dir():
                 self.place.rmdir()
             self.data.rename(self.place)
@@ -93,21 +117,24 @@ def read_dropped(schema: Path) -> Iterator[DroppedFiles]:
     for file in (schema / _FOLDER).glob("[!.]*.json"):
         with suppress(OSError, ValueError, TypeError):
             table = DroppedFiles(schema, file.stem, **json.loads(file.read_text(encoding="utf-8")))
-            if table.data.is_dir() or (table.restoring and table.place.is_dir()):
+            if table.is_whole:
                 yield table
 
 
-def keep_dropped(schema: Path, name: str) -> bool:
+def keep_dropped(schema: Path, name: str, *, external: bool = False) -> bool:
     """Move the files of a table away; its definition and metadata are in the record, and may be removed.
 
-    Returns False, and does nothing, for a table without files, and for those of the Hive metastore.
+    Returns False, and does nothing, for a table without files, and for those of the Hive metastore. Of an
+    external table the files stay.
     """
     place = schema / name
-    if schema.parent.name == _NOT_KEPT or not place.is_dir() or place.is_symlink():
+    if schema.parent.name == _NOT_KEPT or not (external or (place.is_dir() and not place.is_symlink())):
         return False
     files = [schema / OBJECTS / f"{name}.{kind}.json" for kind in _KINDS]
     objects = {file.name: json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()}
-    dropped = DroppedFiles(schema, str(uuid.uuid4()), name, name, int(time.time() * 1000), objects)
+    now = int(time.time() * 1000)
+    dropped = DroppedFiles(schema, str(uuid.uuid4()), name, name, now, objects, external=external)
     dropped.write()
-    place.rename(dropped.data)
+    if not external:
+        place.rename(dropped.data)
     return True

@@ -93,6 +93,69 @@ def test_a_dropped_table_is_recovered(place: Place, kind: str, way: str) -> None
     assert len(place("SELECT * FROM {s}.t")) == len(rows) + 1
 
 
+EXTERNAL = {
+    "delta": "(id INT) COMMENT 'numbers' LOCATION '{0}'",
+    "partitioned": "(id INT, day STRING) PARTITIONED BY (day) LOCATION '{0}'",
+    "parquet": "(id INT) USING parquet LOCATION '{0}'",
+    "csv": "(id INT) USING csv OPTIONS (header 'true') LOCATION '{0}'",
+}
+
+
+@pytest.mark.parametrize("way", ["name", "id"])
+@pytest.mark.parametrize("kind", EXTERNAL)
+def test_an_external_table_is_recovered_with_its_files(
+    place: Place, kind: str, way: str, tmp_path: Path
+) -> None:
+    """Source: "UNDROP TABLE … recovers managed and external tables"."""
+    files = tmp_path / "files"
+    place(f"CREATE TABLE {{s}}.t {EXTERNAL[kind].format(files)}")
+    place("ALTER TABLE {s}.t SET TAGS ('team' = 'a')")
+    place("INSERT INTO {s}.t " + ("VALUES (1, 'x')" if kind == "partitioned" else "VALUES (1)"))
+    rows, before = place("SELECT * FROM {s}.t"), place("SHOW CREATE TABLE {s}.t")
+    place("DROP TABLE {s}.t")
+    assert files.is_dir() and place("SHOW TABLES IN {s}") == []
+    (row,) = place("SHOW TABLES DROPPED IN {s}")
+    assert (row.tableName, row.tableType) == ("t", "EXTERNAL")
+    place("UNDROP TABLE {s}.t" if way == "name" else f"UNDROP TABLE WITH ID '{row.tableId}'")
+    assert place("SELECT * FROM {s}.t") == rows
+    assert place("SHOW CREATE TABLE {s}.t") == before
+    listed = "SELECT tag_name FROM main.information_schema.table_tags"
+    tags = place(f"{listed} WHERE schema_name = '{place.name}'")
+    assert [row.tag_name for row in tags] == ["team"]
+    assert place.listed() == [] and not place.records()
+    place("DROP TABLE {s}.t")
+    shutil.rmtree(files)
+    assert place.listed() == ["t"]
+
+
+def test_an_external_table_and_a_conflict(place: Place, tmp_path: Path, suite_settings: Settings) -> None:
+    """An interrupted DROP leaves a record, and a table; the workspace's API drops as SQL does."""
+    create = f"CREATE TABLE {{s}}.t (id INT) LOCATION '{tmp_path / 'files'}'"
+    place(create)
+    definition = place.folder / ".objects" / "t.table.json"
+    content = definition.read_text()
+    place("DROP TABLE {s}.t")
+    definition.write_text(content)
+    assert place.listed() == []
+    definition.unlink()
+    place("CREATE VIEW {s}.t AS SELECT 1 AS a")
+    assert place.failed("UNDROP TABLE {s}.t") == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    place("DROP VIEW {s}.t")
+    place("UNDROP TABLE {s}.t")
+    remove_table(place.folder, "t")
+    assert place.listed() == ["t"] and not definition.exists()
+    place("UNDROP TABLE {s}.t")
+    assert place("SELECT * FROM {s}.t") == []
+    place("DROP TABLE {s}.t")
+    (record,) = place.records()
+    fields = json.loads(record.read_text())
+    record.write_text(json.dumps({**fields, "dropped": fields["dropped"] - 8 * 86_400_000}))
+    assert place.listed() == []
+    place.fill("other")
+    place("DROP TABLE {s}.other")
+    assert record not in place.records()
+
+
 def test_the_columns_of_a_dropped_table(place: Place, suite_settings: Settings) -> None:
     place.fill("t")
     (detail,) = place("DESCRIBE DETAIL {s}.t")

@@ -143,9 +143,11 @@ def _facts(schema: Path, name: str) -> TableFacts | None:
 
 
 def remove_table(schema: Path, name: str) -> None:
-    """Remove a table or view as DROP does: UNDROP takes managed tables back, except in the Hive metastore."""
+    """Remove a table or view as DROP does: UNDROP takes tables back, except in the Hive metastore."""
     is_managed = _is_managed(schema, name)
     is_kept = is_managed and keep_dropped(schema, name)
+    if any(read_json_object(file).get("type") == "EXTERNAL" for _, file in _described(schema, name)):
+        keep_dropped(schema, name, external=True)
     for _, file in list(_described(schema, name)):
         file.unlink()
     if is_managed and not is_kept and (schema / name).is_dir():

@@ -11,11 +11,11 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Dropped managed tables of Unity Catalog. They stay in the folder ".dropped" of their schema for a recovery period:
- * KEY.json has name, definition and metadata, the folder KEY has the files. UNDROP takes them back
+ * Dropped tables of Unity Catalog. They stay in the folder ".dropped" of their schema for a recovery period: KEY.json has
+ * name, definition and metadata, the folder KEY has the files of a managed table. UNDROP takes them back
  * (sql/constructs/dropped_tables.py).
  *
- * A table is dropped when its folder is renamed. A kill before that leaves a record without files, which says nothing;
+ * A managed table is dropped when its folder is renamed. A kill before that leaves a record without files, which says nothing;
  * a kill after that leaves the definition and metadata of a table without files, which `forget` removes.
  */
 public class DroppedTables {
@@ -28,16 +28,38 @@ public class DroppedTables {
 
     /** True for a table whose files are kept. */
     static boolean isKept(WarehouseLayout layout, String database, String table, Path place) {
-        if (IdentifierCodec.catalog(database).equals("hive_metastore") || PrivateTables.isHidden(table)) return false;
+        if (isForgotten(database, table)) return false;
         return place.toUri().getPath().equals(layout.table(database, table).toUri().getPath()) && layout.isFolder(place);
+    }
+
+    private static boolean isForgotten(String database, String table) {
+        return IdentifierCodec.catalog(database).equals("hive_metastore") || PrivateTables.isHidden(table);
+    }
+
+    /** Keeps the definition and metadata of an external table, whose files stay where they are. */
+    static void keepExternal(WarehouseLayout layout, String database, String table) {
+        if (isForgotten(database, table)) return;
+        write(layout, database, UUID.randomUUID().toString(), record(layout, database, table).put("external", true));
     }
 
     /** Moves the files of a table away; its definition and metadata are in the record, and may be removed. */
     static void move(WarehouseLayout layout, String database, String table, Path place) {
-        Path folder = new Path(layout.schema(database), FOLDER);
         String key = UUID.randomUUID().toString();
+        Path folder = write(layout, database, key, record(layout, database, table).put("folder", place.getName()));
+        layout.rename(place, new Path(folder, key));
+    }
+
+    private static Path write(WarehouseLayout layout, String database, String key, ObjectNode record) {
+        Path folder = new Path(layout.schema(database), FOLDER);
+        layout.makeFolder(folder);
+        layout.write(new Path(folder, key + ".json"), record);
+        return folder;
+    }
+
+    private static ObjectNode record(WarehouseLayout layout, String database, String table) {
         ObjectNode record = WarehouseLayout.JSON.createObjectNode();
-        record.put("name", table.toLowerCase(Locale.ROOT)).put("folder", place.getName()).put("dropped", System.currentTimeMillis());
+        String name = table.toLowerCase(Locale.ROOT);
+        record.put("name", name).put("folder", name).put("dropped", System.currentTimeMillis());
         ObjectNode files = record.putObject("objects");
         String[] kinds = new String[] {"table", "table.about"};
         for (int i = 0; i < kinds.length; i++) {
@@ -45,9 +67,7 @@ public class DroppedTables {
             ObjectNode content = layout.read(file);
             if (content != null) files.set(file.getName(), content);
         }
-        layout.makeFolder(folder);
-        layout.write(new Path(folder, key + ".json"), record);
-        layout.rename(place, new Path(folder, key));
+        return record;
     }
 
     /** Removes metadata of a table that does not exist, which an interrupted DROP left: a new one must not get it. */
@@ -79,7 +99,8 @@ public class DroppedTables {
         if (record == null || record.path("restoring").asBoolean(false)) return;
         String key = file.getName().substring(0, file.getName().length() - ".json".length());
         long age = System.currentTimeMillis() - record.path("dropped").asLong();
-        if (age <= (names.contains(key) ? retention : PATIENCE)) return;
+        boolean isWhole = names.contains(key) || record.path("external").asBoolean(false);
+        if (age <= (isWhole ? retention : PATIENCE)) return;
         layout.remove(new Path(file.getParent(), key));
         layout.remove(file);
     }

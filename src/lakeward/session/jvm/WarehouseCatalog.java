@@ -226,6 +226,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
         Path place = entry.tableType().equals(CatalogTableType.MANAGED()) ? new Path((URI) entry.storage().locationUri().get()) : null;
         boolean isKept = place != null && !purge && DroppedTables.isKept(folder, database, table, place);
         if (isKept) DroppedTables.move(folder, database, table, place);
+        if (entry.tableType().equals(CatalogTableType.EXTERNAL()) && !purge) DroppedTables.keepExternal(folder, database, table);
         folder.remove(folder.object(database, table, "table"));
         folder.remove(folder.object(database, table, "table.about"));
         if (place != null && !isKept) folder.remove(place);

@@ -1,6 +1,7 @@
 """UNDROP and SHOW TABLES DROPPED: tables that were dropped, for the time in which they can be recovered.
 
-DROP TABLE moves a managed table into the folder `.dropped` of its schema (`lakeward.dropped_files`).
+DROP TABLE moves a managed table into the folder `.dropped` of its schema, and keeps the definition of an
+external one there (`lakeward.dropped_files`).
 Sources: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-undrop-table and
 https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-aux-show-tables-dropped
 """
@@ -18,6 +19,7 @@ from lakeward.dataset_properties import table_type
 from lakeward.delta_log import TableMetadata, read_metadata
 from lakeward.dropped_files import DroppedFiles, read_dropped
 from lakeward.errors import LakewardError, SqlError
+from lakeward.file_uris import local_folder
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
@@ -54,12 +56,18 @@ class DroppedTable:
     @property
     def location(self) -> Path:
         """Return the folder of its files: an UNDROP that was interrupted has moved them back."""
+        if self.files.external:
+            return local_folder(str(self.files.definition.get("location"))) or self.files.data
         return self.files.data if self.files.data.is_dir() else self.files.place
 
     @cached_property
     def metadata(self) -> TableMetadata:
         """Return the metadata of the Delta log; for other formats and a damaged log, the folder's times."""
-        changed = int(self.location.stat().st_mtime * 1000)
+        try:
+            changed = int(self.location.stat().st_mtime * 1000)
+        except OSError:
+            # Files of an external table may be elsewhere, or removed.
+            changed = int(self.files.definition.get("createTime") or self.files.dropped)
         of_folder = TableMetadata({}, changed, changed)
         try:
             return read_metadata(self.location) or of_folder
@@ -79,7 +87,7 @@ class DroppedTable:
     @property
     def type(self) -> str:
         """Return the type of the table in the information schema."""
-        return table_type(self.metadata.properties)
+        return table_type(self.metadata.properties, "EXTERNAL" if self.files.external else "MANAGED")
 
     def row(self, owner: str) -> list[Any]:
         """Return the row of SHOW TABLES DROPPED; the lakehouse's `owner` owns what has no other owner."""
@@ -159,7 +167,8 @@ class Undrop(Command):
             raise _already_exists(name) from None
         # The log that this JVM has in memory may be that of a later table of the name.
         jvm: Any = jvm_view(spark)
-        path = jvm.org.apache.hadoop.fs.Path(table.files.place.as_uri())
+        location = table.files.definition.get("location") or table.files.place.as_uri()
+        path = jvm.org.apache.hadoop.fs.Path(location)
         jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(java_session(spark), path)
         spark.catalog.refreshTable(name)
 
@@ -236,7 +245,7 @@ CONSTRUCTS = in_area(
     Construct(
         name="UNDROP",
         example="UNDROP TABLE main.default.t",
-        note="managed tables for 7 days, or RETAIN DROPPED of the schema or catalog; those of a "
+        note="managed and external tables for 7 days, or RETAIN DROPPED of the schema or catalog; those of a "
         "dropped schema are gone",
         statement=_undrop,
         test="tests/sql/test_undrop.py",
