@@ -238,3 +238,44 @@ def test_paths_without_sources_are_wrong_usage(lab: Lab, path: str) -> None:
     (lab.folder / "text.txt").write_text("")
     with pytest.raises(ConfigurationError, match=path):
         pipelines.run([lab.folder / path], session=lab.spark, settings=lab.settings)
+
+
+def test_a_setting_has_one_value_in_a_flow_and_the_views_that_it_reads(lab: Lab) -> None:
+    lab.file("a.py", """
+        from pyspark import pipelines as dp
+        def of(value): return {"spark.sql.shuffle.partitions": value, "my." + value: value}
+        @dp.temporary_view(spark_conf=of("3"))
+        def three(): return spark.range(3)
+        @dp.temporary_view(spark_conf=of("5"))
+        def five(): return spark.range(3)
+        @dp.temporary_view
+        def nested(): return spark.sql("SELECT * FROM five")
+        @dp.materialized_view(spark_conf=of("3"))
+        def same(): return spark.read.table("three")
+        @dp.materialized_view
+        def without(): return spark.read.table("five")
+        @dp.materialized_view(spark_conf=of("7"))
+        def of_a_table(): return spark.read.table("same")
+        @dp.materialized_view(spark_conf=of("5"))
+        def own(): return spark.read.table("three")
+        @dp.materialized_view
+        def two(): return spark.read.table("three").union(spark.read.table("five"))
+        @dp.materialized_view
+        def sql(): return spark.sql("SELECT * FROM three UNION ALL SELECT * FROM five")
+        @dp.materialized_view(spark_conf=of("3"))
+        def inner(): return spark.read.table("nested")
+    """)  # fmt: skip
+    update = lab.run(dry_run=True)
+    assert update.error is not None
+    found = [line for line in update.error.splitlines() if line.startswith("[")]
+    assert all(line.startswith("[DUPLICATE_FLOW_SQL_CONF] ") for line in found), found
+    for name, one, other in (
+        ("own", "three", "own"),
+        ("two", "three", "five"),
+        ("sql", "three", "five"),
+        ("inner", "five", "inner"),
+    ):
+        shown = next(line for line in found if f".{name}'" in line)
+        assert f"'spark.sql.shuffle.partitions' is defined by both '{one}'" in shown
+        assert f"and '{other}'" in shown
+    assert len(found) == 4

@@ -69,7 +69,7 @@ class EvaluatedFlow:
 
     `inputs` are all datasets that it needs, `direct_inputs` those that its own text names (lineage).
     `unknown_json` are its columns of `from_json` whose schema is not inferred yet; `infers_json` is True for
-    a query that only infers it.
+    a query that only infers it. `views` are the queries of the views that it reads.
     """
 
     flow: Flow
@@ -80,6 +80,25 @@ class EvaluatedFlow:
     reader_count: int = 0
     infers_json: bool = False
     unknown_json: list[JsonColumn] = field(default_factory=list)
+    views: dict[Key, Flow] = field(default_factory=dict)
+
+
+def _require_one_value(evaluated: EvaluatedFlow, dataset: str) -> None:
+    """Raise PipelineError if the flow and the views that it reads differ in a setting of `spark_conf`.
+
+    Source: the condition of Spark's pipelines. There, flows have the settings of the views that they read.
+    """
+    given: dict[str, tuple[str, Flow]] = {}
+    for flow in (*evaluated.views.values(), evaluated.flow):
+        for key, value in flow.spark_conf.items():
+            known, first = given.setdefault(key, (value, flow))
+            if known != value:
+                raise PipelineError(
+                    "DUPLICATE_FLOW_SQL_CONF",
+                    f"{flow.location}: Found duplicate sql conf for dataset '{dataset}': '{key}' is defined "
+                    f"by both '{first.name}' ({known}) and '{flow.name}' ({value}).",
+                    next_step="Give the setting one value in the flow and the views that it reads.",
+                )
 
 
 @dataclass
@@ -133,6 +152,7 @@ class FlowEvaluator:
             for name in flow.depends_on:
                 self.read(name, stream=False, strict=True)
             evaluated.query = self._call(flow)
+            _require_one_value(evaluated, ".".join(flow.target))
         except Exception:
             self.failed_inputs = evaluated.inputs.keys()
             raise
@@ -258,6 +278,8 @@ class FlowEvaluator:
                 next_step=f'Read it with spark.readStream.table("{view.name}") or STREAM({view.name}).',
             )
         consumer = self._state.flows[-1] if self._state.flows else None
+        if consumer is not None:
+            consumer.views[view.key] = view.flows[0]
         if not view.expectations or consumer is None:
             return df
         seen = ObservedExpectations(f"lakeward_{next(_metrics)}", view.name, view.expectations, df)
