@@ -65,7 +65,8 @@ class LoadTransaction:
             self.target.log,
             jvm.org.apache.spark.sql.SaveMode.Append,
             options,
-            self.metadata.partitionColumns(),
+            # Those of the table: given ones must be in the rows, which lack generated columns.
+            jvm.PythonUtils.toSeq(jvm.java.util.ArrayList()),
             empty,
             java_frame(rows),
             self.target.entry,

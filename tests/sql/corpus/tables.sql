@@ -115,6 +115,12 @@ INSERT INTO r AS t REPLACE ON t.k = s.low OR t.v = 'd' (SELECT 2 AS low, 'new' A
 --> ok
 SELECT k, v FROM r ORDER BY k, v
 --> [1, "x"], [1, "y"], [2, "new"], [9, "z"]
+INSERT INTO r AS t BY NAME REPLACE ON t.k = s.k (SELECT 'named' AS v, 2 AS k) AS s
+--> ok
+SELECT k, v FROM r WHERE k = 2
+--> [2, "named"]
+INSERT INTO r t BY NAME REPLACE USING (k) SELECT 'new' AS v, 2 AS k
+--> ok
 INSERT INTO r (v, k) REPLACE USING (k) SELECT 'nine' AS q, 9 AS p
 --> ok
 SELECT v FROM r WHERE k = 9

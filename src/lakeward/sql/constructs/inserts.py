@@ -125,13 +125,14 @@ def _insert_replace(cursor: TokenCursor) -> InsertReplace:
     cursor.need("INSERT", "INTO")
     cursor.words("TABLE")
     table = cursor.name()
-    columns: list[str] | None = None
-    by_name = cursor.words("BY", "NAME")
+    columns = cursor.part_list() if cursor.words("(") else None
+    by_name = columns is None and cursor.words("BY", "NAME")
     alias = None
-    if not by_name and cursor.words("("):
-        columns = cursor.part_list()
-    elif not by_name and (cursor.words("AS") or (cursor.next is not None and cursor.next.word != "REPLACE")):
+    is_alias = cursor.next is not None and cursor.next.word not in ("BY", "REPLACE")
+    if columns is None and not by_name and is_alias:
+        cursor.words("AS")
         alias = cursor.part()
+        by_name = cursor.words("BY", "NAME")
     cursor.need("REPLACE")
     using = on = None
     if cursor.words("USING"):
