@@ -31,6 +31,47 @@ def test_an_entry_point_is_found_in_any_group_and_by_any_spelling_of_the_package
     assert bundle.entry_point("My-Tool", "check") == "my_tool.check:main"
 
 
+POETRY = """
+[tool.poetry]
+name = "my-tool"
+[tool.poetry.scripts]
+land = "my_tool.land:main"
+load = {reference = "my_tool.load:main", type = "console"}
+[tool.poetry.plugins.jobs]
+check = "my_tool.check:main"
+"""
+
+
+@pytest.mark.parametrize(
+    ("project", "backend", "names"),
+    [
+        pytest.param("", "poetry.core.masonry.api", {"land", "load", "check"}, id="poetry-alone"),
+        pytest.param("", None, {"land", "load", "check"}, id="poetry-without-build-system"),
+        pytest.param('[project]\nname = "my_tool"', "poetry.core.masonry.api", {"land", "load", "check"}),
+        pytest.param('[project]\nname = "my_tool"', "poetry.masonry.api", {"land", "load", "check"}),
+        pytest.param(
+            '[project]\nname = "my_tool"\n[project.scripts]\nrun = "my_tool:run"',
+            "poetry.core.masonry.api",
+            {"run", "check"},
+            id="scripts-of-project-replace-those-of-poetry",
+        ),
+        pytest.param(
+            '[project]\nname = "my_tool"\n[project.entry-points.jobs]\nrun = "my_tool:run"',
+            "poetry.core.masonry.api",
+            {"land", "load", "run"},
+            id="entry-points-of-project-replace-plugins",
+        ),
+        pytest.param('[project]\nname = "my_tool"', "hatchling.build", set(), id="another-backend"),
+    ],
+)
+def test_poetry_takes_each_table_from_project_or_from_its_own(
+    bundle_of: Callable[..., Bundle], project: str, backend: str | None, names: set[str]
+) -> None:
+    build = f'\n[build-system]\nbuild-backend = "{backend}"\n' if backend else ""
+    bundle = bundle_of(ROOT, files={"packaging/tool/pyproject.toml": f"{project}\n{POETRY}{build}"})
+    assert set(bundle.distribution("my_tool").entry_points) == names
+
+
 def test_sources_are_where_the_build_takes_them_from(
     bundle_of: Callable[..., Bundle], tmp_path: Path
 ) -> None:

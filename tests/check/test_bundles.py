@@ -127,6 +127,43 @@ def test_a_bundle_that_cannot_be_read_is_reported_with_its_place(look: Look) -> 
     assert "databricks.yml:3" in unread.reason
 
 
+TEMPLATES = {
+    "databricks.yml": "bundle:\n  name: x\n{{if eq .kind `a`}}\nresources: {}\n{{- end}}\n",
+    "job.yml": "tasks:\n{{- range .tasks}}\n  - notebook_task: {notebook_path: {{.}}}\n{{end}}\n",
+    "job.json": '{"tasks": [\n{{range .tasks}} {"notebook_task": {"notebook_path": "{{.}}"}}, {{end}}]}',
+    "nb.py": "x = 1\n{% if cookiecutter.dlt %}\nimport dlt\n{% endif %}\n",
+    "land.py": "def f():\n    return {{ .project_name }}({{ cookiecutter.x }}\n",
+    "nb.ipynb": '{"cells": [\n{{template "cells" .}}]}',
+    "pyproject.toml": "[project]\n{{$name := .project_name}}\nname = {{$name}}\n",
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_is_named_with_the_line_of_its_first_action(look: Look, name: str) -> None:
+    (unread,) = look({name: TEMPLATES[name]}).report.unread
+    assert unread.place.file == name
+    assert "It is a template: line" in unread.reason and "databricks bundle init" in unread.reason
+    line = next(n for n, text in enumerate(TEMPLATES[name].splitlines(), 1) if "{{" in text or "{%" in text)
+    assert f"line {line} has `{{" in unread.reason
+
+
+@pytest.mark.parametrize("name", ["{{job.parameters.day}}", "{{input.end}}", "{{tasks.if_new.values.x}}"])
+def test_a_reference_of_a_job_makes_no_template(look: Look, name: str) -> None:
+    text = f"tasks: [{{task_key: a, notebook_task: {{notebook_path: ./x, base_parameters: {{a: '{name}'}}}}}}\n"
+    (unread,) = look({"job.yml": text}).report.unread
+    assert "YAML_INVALID" in unread.reason and "template" not in unread.reason
+
+
+def test_a_bundle_in_a_template_names_the_template(look: Look, tmp_path: Path) -> None:
+    broken = {"template/x/databricks.yml": "bundle: {name: x}\ninclude: ['{{.a}}.yml\n"}
+    (unread,) = look({**broken, "databricks_template_schema.json": "{}"}).report.unread
+    assert "YAML_INVALID" not in unread.reason
+    include = {"template/x/databricks.yml": "bundle: {name: x}\ninclude: [j.yml]\n"}
+    job = {"template/x/j.yml": "resources:\n  jobs: {{.jobs}}\n"}
+    (unread,) = look({**include, **job, "databricks_template_schema.json": "{}"}).report.unread
+    assert f"the template of {tmp_path / 'databricks_template_schema.json'}" in unread.reason
+
+
 def test_variables_without_a_value_are_reported_and_the_rest_is_read(look: Look) -> None:
     text = (
         "variables:\n  host: {description: x}\n  cluster: {description: y}\n  level: {default: 1}\n" + BUNDLE

@@ -122,25 +122,25 @@ def read_distribution(folder: Path) -> Distribution | None:
             raise BundleError("PYPROJECT_INVALID", f"{file}: this is not valid TOML: {error}.") from None
     backend = content.get("build-system", {}).get("build-backend")
     project = content.get("project", {})
-    if "name" in project:
-        groups = [
-            project.get("scripts", {}),
-            project.get("gui-scripts", {}),
-            *project.get("entry-points", {}).values(),
-        ]
-        points = {name: value for group in reversed(groups) for name, value in group.items()}
-        return Distribution(str(project["name"]), points, _source_folders(content, folder), file, backend)
     poetry = content.get("tool", {}).get("poetry", {})
-    if "name" in poetry:
-        # A script is a text or `{reference = …}`; plugins are entry points of other groups.
-        groups = [poetry.get("scripts", {}), *poetry.get("plugins", {}).values()]
-        points = {
-            name: str(value.get("reference") or value.get("callable")) if isinstance(value, dict) else value
-            for group in reversed(groups)
-            for name, value in group.items()
-        }
-        return Distribution(str(poetry["name"]), points, _source_folders(content, folder), file, backend)
-    return read_setuptools_project(folder, backend)
+    by_poetry = "name" not in project or str(backend).startswith("poetry")
+    name = project.get("name") or poetry.get("name")
+    if name is None:
+        return read_setuptools_project(folder, backend)
+    groups = _declared_groups(project, poetry if by_poetry else {})
+    points = {name: value for group in reversed(groups) for name, value in group.items()}
+    return Distribution(str(name), points, _source_folders(content, folder), file, backend)
+
+
+def _declared_groups(project: Mapping[str, Any], poetry: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """Return the entry points by group; tables of Poetry replace those that [project] lacks."""
+    scripts = project.get("scripts") or {
+        # A script is a text or `{reference = …}`.
+        name: str(value.get("reference") or value.get("callable")) if isinstance(value, dict) else value
+        for name, value in poetry.get("scripts", {}).items()
+    }
+    groups = project.get("entry-points") or poetry.get("plugins", {})
+    return [scripts, project.get("gui-scripts", {}), *groups.values()]
 
 
 def _source_folders(content: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:

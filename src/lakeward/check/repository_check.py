@@ -22,6 +22,7 @@ from lakeward.check.project import Project
 from lakeward.check.requirements import requirements_in
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
+from lakeward.check.templates import template_reason
 from lakeward.check.verdicts import judge_use, knowledge_with, map_with
 from lakeward.environments import decoded_text
 from lakeward.errors import LakewardError
@@ -59,6 +60,7 @@ def check(
     files = list(files_below(path))
     for file in files:
         found, failures = _read(file, profiles, environ, target)
+        failures = _named_templates(file, failures) if failures else failures
         uses += found
         read[file.kind] += not failures and (file.kind != "job" or bool(found))
         unread += failures
@@ -124,6 +126,16 @@ def _read(
         except (Unreadable, ValueError) as error:
             return [], [Unread(Place(file.name), str(error))]
     return found, [failure] if failure is not None else []
+
+
+def _named_templates(file: SourceFile, failures: list[Unread]) -> list[Unread]:
+    """Return the failures of a file; those of a template have that reason, once."""
+    try:
+        text = decoded_text(content_of(file), errors="replace")
+    except (Unreadable, ValueError):
+        return failures
+    named = [replace(each, reason=template_reason(file.path, text, each.reason)) for each in failures]
+    return list(dict.fromkeys(named))
 
 
 def _bundle(
