@@ -149,7 +149,9 @@ def test_a_template_is_named_with_the_line_of_its_first_action(look: Look, name:
 
 @pytest.mark.parametrize("name", ["{{job.parameters.day}}", "{{input.end}}", "{{tasks.if_new.values.x}}"])
 def test_a_reference_of_a_job_makes_no_template(look: Look, name: str) -> None:
-    text = f"tasks: [{{task_key: a, notebook_task: {{notebook_path: ./x, base_parameters: {{a: '{name}'}}}}}}\n"
+    text = (
+        f"tasks: [{{task_key: a, notebook_task: {{notebook_path: ./x, base_parameters: {{a: '{name}'}}}}}}\n"
+    )
     (unread,) = look({"job.yml": text}).report.unread
     assert "YAML_INVALID" in unread.reason and "template" not in unread.reason
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import Any
 
+import pyspark
+import pyspark.version
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -19,7 +22,7 @@ from lakeward.session import (
     session,
     uninstall_builder_hook,
 )
-from lakeward.session.patches.pyspark_patches import use_profile
+from lakeward.session.patches.spark_version import use_profile
 from lakeward.spark_internals import jvm_view
 
 
@@ -80,6 +83,17 @@ def test_the_version_of_spark_is_the_runtimes(spark: SparkSession) -> None:
     finally:
         use_profile("19.3")
     assert spark.version == own
+
+
+def test_the_version_of_the_package_is_the_runtimes_if_its_classes_are(spark: SparkSession) -> None:
+    own = importlib.metadata.version("pyspark")
+    versions = {"17.3": "4.0.0", "16.4": own, "18.3": "4.1.0", "serverless": own, "13.3": own, "19.3": own}
+    try:
+        for runtime, version in versions.items():
+            use_profile(runtime)
+            assert (runtime, pyspark.__version__, pyspark.version.__version__) == (runtime, version, version)
+    finally:
+        use_profile("19.3")
 
 
 def test_volumes_dbfs_and_files_are_one_disk_under_the_users_names(

@@ -8,7 +8,7 @@ from pathlib import Path
 SCHEMA = "databricks_template_schema.json"
 """The file that makes a folder a template of bundles."""
 
-# Actions of Go templates, Jinja and Cookiecutter. A reference of a job (`{{job.id}}`) begins with another name.
+# Actions of Go templates, Jinja and Cookiecutter. References of jobs (`{{job.id}}`) begin with another name.
 _ACTION = re.compile(
     r"\{\{-?\s*(?:[.$]|/\*|(?:block|define|else|end|if|print|printf|range|skip|template|with)\b|cookiecutter\.)"
     r"[^}\n]*\}\}|\{%[^\n]*?%\}"

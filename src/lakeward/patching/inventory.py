@@ -24,6 +24,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.thread_sessions:PATCHES",
     "lakeward.session.patches.udf_patch:PATCHES",
     "lakeward.session.patches.worker_imports:PATCHES",
+    "lakeward.session.patches.spark_version:PATCHES",
     "lakeward.session.patches.serverless_enforcement:declare_patches",
     "lakeward.session.daemon.acquisition:PATCHES",
     "lakeward.session.path_redirection.installation:declare_patches",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from lakeward.session.patches.connect_finder import CONNECT_MODULES
     from lakeward.session.patches.pyspark_patches import INSERTED_COLUMNS
     from lakeward.session.patches.serverless_enforcement import allow_settings
+    from lakeward.session.patches.spark_version import use_package_version
     from lakeward.session.path_rules import PATH_RULES, dbfs_paths
     from lakeward.session.paths import PathMap
     from lakeward.session.platform_files import (

@@ -214,6 +214,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         java_names_patch,
         pyspark_patches,
         serverless_enforcement,
+        spark_version,
         thread_sessions,
         udf_patch,
         worker_imports,
@@ -241,7 +242,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     use_catalog_and_schema(spark, settings)
     install_extensions(spark)
     serverless_enforcement.set_enabled(settings.profile == "serverless")
-    pyspark_patches.use_profile(settings.profile)
+    spark_version.use_profile(settings.profile)
     java_names_patch.use_profile(settings.profile)
     reset_error_locations()
     return spark

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -138,8 +138,18 @@ def hook_module(module: ModuleType) -> None:
 
 
 def hook_builder() -> None:
-    from lakeward.session import install_builder_hook, set_default_settings, start_on_access
+    from lakeward.bundle import runtime_here
+    from lakeward.errors import LakewardError
+    from lakeward.session import (
+        Settings,
+        install_builder_hook,
+        set_default_settings,
+        start_on_access,
+        use_package_version,
+    )
 
+    with suppress(LakewardError):  # the suite's session reports it
+        use_package_version(Settings.here(profile=runtime_here(Path.cwd())).profile)
     set_default_settings(settings_here)
     install_builder_hook()
     start_on_access(True)

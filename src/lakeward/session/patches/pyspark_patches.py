@@ -9,7 +9,6 @@ from typing import Any
 
 from lakeward.patching import Order, PatchSpec
 from lakeward.session.configuration.user_conf import SHUFFLE_PARTITIONS, accepted_value, is_automatic
-from lakeward.session.runtimes.profiles import find_profile
 from lakeward.spark_internals import (
     active_context,
     argument_columns,
@@ -198,29 +197,6 @@ def _save_as_table(before: Any) -> Any:
     return saveAsTable
 
 
-_release = ""
-
-
-def use_profile(profile: str) -> None:
-    """Make sessions report the Spark release of a runtime.
-
-    Profiles without a release (serverless compute, a runtime that no table lists) keep Spark's own version.
-    """
-    global _release  # noqa: PLW0603  # PySpark's classes are shared by the process, and so is this
-    runtime = find_profile(profile)
-    _release = runtime.spark if runtime else ""
-
-
-def _version(before: Any) -> Any:
-    """`spark.version` is the Spark release of the runtime profile: code selects features by it."""
-
-    def version(spark: Any) -> str:
-        own: str = before.__get__(spark, type(spark))
-        return _release or own
-
-    return property(version)
-
-
 PATCHES = (
     PatchSpec(
         "pyspark.sql.session:SparkSession",
@@ -278,12 +254,5 @@ PATCHES = (
         "session",
         "rows of another format are not appended to a table",
         _save_as_table,
-    ),
-    PatchSpec(
-        "pyspark.sql.session:SparkSession",
-        "version",
-        "session",
-        "spark.version is that of the runtime's Spark",
-        _version,
     ),
 )
