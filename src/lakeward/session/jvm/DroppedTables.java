@@ -45,7 +45,7 @@ public class DroppedTables {
     /** Moves the files of a table away; its definition and metadata are in the record, and may be removed. */
     static void move(WarehouseLayout layout, String database, String table, Path place) {
         String key = UUID.randomUUID().toString();
-        Path folder = write(layout, database, key, record(layout, database, table).put("folder", place.getName()));
+        Path folder = write(layout, database, key, record(layout, database, table).put("folder", place.getName()).put("external", false));
         layout.rename(place, new Path(folder, key));
     }
 
