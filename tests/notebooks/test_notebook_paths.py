@@ -65,3 +65,34 @@ def test_a_notebook_finds_its_project_below_workspace(tmp_path: Path, bind: str)
 
 
 LINES = ("open", "listed", "program", "spark", "module", "folder", "driver", "worker")
+
+
+MOUNTED = """# Databricks notebook source
+import os
+print("folder", os.getcwd())
+print("data", os.path.exists("/Volumes/main/default/v/run.py"))
+os.chdir("/Volumes/main/default/data")
+print("moved", os.getcwd())
+1 / 0
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("prefix", "is_code_named"),
+    [("/Volumes/main/default/v", True), ("/dbfs/mnt/v", True), ("/Workspace/Shared/v", False)],
+)
+def test_a_mount_of_the_project_leaves_its_files_their_names(
+    tmp_path: Path, prefix: str, is_code_named: bool
+) -> None:
+    mounts = {prefix: ".", "/Volumes/main/default/v": ".", "/Volumes/main/default/data": "data"}
+    lines = [f'"{path}" = "{target}"' for path, target in mounts.items()]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "run.py").write_text(MOUNTED)
+    (tmp_path / "pyproject.toml").write_text("\n".join(["[tool.lakeward.mounts]", *lines]))
+    done = outcome([sys.executable, "-m", "lakeward", "notebook", "run.py"], cwd=tmp_path)
+    named = tmp_path if is_code_named else Path(prefix)
+    printed = [line for line in done.stderr.splitlines() if line.split(" ")[0] in ("folder", "data", "moved")]
+    expected = [f"folder {named}", "data True", "moved /Volumes/main/default/data"]
+    assert printed == expected, done.stderr
+    assert f"cell 1, {named}/run.py:7: division by zero" in done.stderr

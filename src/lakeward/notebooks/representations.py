@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
+from lakeward.notebooks.pretty import pretty
 from lakeward.notebooks.recorder import TEXT, Bundle
 
 _METHODS = {
@@ -26,7 +27,7 @@ _METHODS = {
 
 def plain(value: Any) -> Bundle:
     """Return the representations of a cell's last expression."""
-    bundle: Bundle = {TEXT: repr(value)}
+    bundle: Bundle = {TEXT: pretty(value)}
     bundle.update(_content(_result(value, "_repr_mimebundle_")))
     for name, kind in _METHODS.items():
         content = _content({kind: _result(value, name)})

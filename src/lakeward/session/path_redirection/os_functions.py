@@ -87,8 +87,24 @@ def _readlink(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
 
 
 def _getcwd(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
+    """Return the platform's name of the working folder, unless a mount of data holds the user's code.
+
+    `--mount s3://bucket=.` gives a bucket the files of the project: the project itself keeps its name.
+    """
+    try:
+        start = Path(os.fsdecode(plain()))
+    except FileNotFoundError:
+        start = Path()
+
     def call() -> Any:
-        return translator.user_path(plain())
+        here = plain()
+        named = translator.user_path(here)
+        if named == here:
+            return here
+        for prefix, folder in translator.map.entries:
+            if start.is_relative_to(folder) and Path(os.fsdecode(named)).is_relative_to(prefix):
+                return named if prefix.startswith("/Workspace") else here
+        return named
 
     return call
 
