@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -71,6 +72,33 @@ def test_columns_that_the_table_lacks_are_refused_or_added(loads: Loads) -> None
     assert failed(loads.copy) == "COPY_INTO_SCHEMA_MISMATCH_WITH_TARGET_TABLE"
     assert loads.copy(mergeSchema="true") == [(1, 1, 0)]
     assert loads.rows() == [(1, None, 1.5)]
+
+
+@pytest.mark.parametrize(
+    "source", ["", "(SELECT * FROM 'FOLDER')", "(SELECT keyed, many, one, id FROM 'FOLDER')"]
+)
+@pytest.mark.parametrize("file_format", ["JSON", "PARQUET"])
+def test_fields_of_structs_go_by_their_names(loads: Loads, file_format: str, source: str) -> None:
+    """Schemas of JSON files have them in the order of their names."""
+    struct, other = "STRUCT<street: STRING, city: STRING>", "STRUCT<city: STRING, street: STRING>"
+    keyed = "STRUCT<k: {}>" if file_format == "JSON" else "MAP<STRING, {}>"
+    loads.create(f"id BIGINT, one {struct}, many ARRAY<{struct}>, keyed {keyed.format(struct)}")
+    place = {"street": "S", "city": "C"}
+    text = json.dumps({"id": 1, "one": place, "many": [place], "keyed": {"k": place}})
+    schema = f"id BIGINT, one {other}, many ARRAY<{other}>, keyed {keyed.format(other)}"
+    rows = loads.spark.sql(f"SELECT from_json('{text}', '{schema}') v").select("v.*")
+    rows.write.format(file_format).mode("append").save(str(loads.folder))
+    loads.copy(source=source.replace("FOLDER", str(loads.folder)), file_format=file_format)
+    found = loads.rows("to_json(struct(*))")
+    assert [json.loads(row[0]) for row in found] == [json.loads(text)]
+
+
+def test_a_struct_with_other_fields_is_refused(loads: Loads) -> None:
+    loads.create("id BIGINT, place STRUCT<street: STRING, town: STRING>")
+    loads.put("a.json", {"id": 1, "place": {"street": "S", "city": "C"}})
+    with pytest.raises(Exception, match=r"city|town"):
+        loads.copy()
+    assert loads.rows() == []
 
 
 def test_a_table_without_columns_takes_them_from_the_files(loads: Loads) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql.functions import expr
 from pyspark.sql.types import DataType
 
-from lakeward.pipelines.graph.nested_types import cast_by_name, ordered_as
+from lakeward.nested_types import cast_by_name, ordered_as
 from tests.pipelines.conftest import Lab, result
 
 if TYPE_CHECKING:

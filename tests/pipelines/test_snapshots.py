@@ -207,7 +207,7 @@ def test_a_table_is_one_snapshot_an_update_with_the_time_for_its_version(lab: La
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dies_in", ["take", "applied"])
+@pytest.mark.parametrize("dies_in", ["handle_batch", "mark_applied"])
 def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, dies_in: str
 ) -> None:
@@ -218,7 +218,7 @@ def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
     replace(lab, "(1, 'Ann'), (2, 'Bob')")
     lab.done()
     replace(lab, "(1, 'Ann'), (3, 'Cy')")
-    owner = ForeachBatchHandler if dies_in == "take" else SnapshotStore
+    owner = ForeachBatchHandler if dies_in == "handle_batch" else SnapshotStore
     with monkeypatch.context() as patch:
         patch.setattr(owner, dies_in, killed)
         assert "killed" in str(lab.run().error)

@@ -53,6 +53,16 @@ def test_files_of_every_kind_become_tables_with_the_same_rows(home: SparkSession
     assert home.table("c.s.empty").columns == ["id", "at"]
 
 
+def test_fields_of_structs_go_by_their_names(home: SparkSession, tmp_path: Path) -> None:
+    frame = home.sql("SELECT 1L id, named_struct('city', 'C', 'street', 'S') place")
+    frame.write.parquet(str(tmp_path / "parquet"))
+    frame.write.json(str(tmp_path / "lines.json"))
+    (tmp_path / "t.sql").write_text("id bigint, place struct<street: string, city: string>")
+    for name in ("parquet", "lines.json"):
+        seed_files(home, table("c.s.places"), tmp_path / name, tmp_path / "t.sql")
+        assert tuple(home.sql("SELECT place.street, place.city FROM c.s.places").first() or ()) == ("S", "C")
+
+
 @pytest.mark.parametrize(
     ("csv", "ddl", "said"),
     [

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.copy_into.request import CopyIntoRequest
 from lakeward.errors import SqlError
+from lakeward.nested_types import cast_by_name, ordered_as
 from lakeward.quoting import quote_identifier
 from lakeward.spark_internals import jvm_view
 
@@ -60,8 +61,10 @@ def _upcast(rows: DataFrame, known: dict[str, StructField]) -> DataFrame:
         column = F.col(quote_identifier(field.name))
         if target is not None and target.dataType != field.dataType:
             parse = jvm.org.apache.spark.sql.types.DataType.fromJson
-            if can(parse(field.dataType.json()), parse(target.dataType.json())):
-                column = column.cast(target.dataType).alias(field.name)
+            # Schemas of JSON files have the fields of structs by name, not in the order of the table.
+            ordered = ordered_as(field.dataType, target.dataType)
+            if ordered is not None and can(parse(ordered.json()), parse(target.dataType.json())):
+                column = cast_by_name(column, field.dataType, target.dataType).alias(field.name)
         shown.append(column)
     return rows.select(*shown)
 
@@ -98,7 +101,7 @@ def _map_by_position(rows: DataFrame, targets: list[StructField], shown: str) ->
         )
     return rows.select(
         *(
-            F.col(quote_identifier(name)).cast(field.dataType).alias(field.name)
-            for name, field in zip(rows.columns, targets, strict=True)
+            cast_by_name(F.col(quote_identifier(own.name)), own.dataType, field.dataType).alias(field.name)
+            for own, field in zip(rows.schema.fields, targets, strict=True)
         )
     )

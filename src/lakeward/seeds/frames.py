@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SeedError
+from lakeward.nested_types import cast_by_name
 from lakeward.quoting import quote_identifier
 from lakeward.seeds.files import is_one_document, kind_of
 from lakeward.session import message_of
@@ -70,8 +71,11 @@ def _read(spark: SparkSession, path: Path, kind: str, schema: StructType | None)
 def _cast(frame: DataFrame, schema: StructType) -> DataFrame:
     from pyspark.sql import functions as F
 
-    columns = (F.col(quote_identifier(f.name)).cast(f.dataType).alias(f.name) for f in schema.fields)
-    return frame.select(*columns)
+    types = {field.name.lower(): field.dataType for field in frame.schema.fields}
+    columns = [(F.col(quote_identifier(f.name)), types[f.name.lower()], f) for f in schema.fields]
+    return frame.select(
+        *(cast_by_name(column, given, f.dataType).alias(f.name) for column, given, f in columns)
+    )
 
 
 def read_whole(frame: DataFrame) -> DataFrame:

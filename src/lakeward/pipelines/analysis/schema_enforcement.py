@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
+from lakeward.nested_types import cast_by_name, ordered_as
 from lakeward.pipelines.graph.column_ddl import generated_columns, spark_ddl
 from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.error_location import error_message
-from lakeward.pipelines.graph.nested_types import cast_by_name, ordered_as
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import jvm_view
 

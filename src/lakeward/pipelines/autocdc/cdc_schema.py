@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
+from lakeward.nested_types import cast_by_name
 from lakeward.pipelines.graph.elements import ChangeArgs
-from lakeward.pipelines.graph.nested_types import cast_by_name
 from lakeward.pipelines.graph.query_plans import class_name
 from lakeward.quoting import quote_identifier
 from lakeward.spark_internals import analyzed_plan, scala_list

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward.nested_types import cast_by_name
 from lakeward.pipelines.autocdc.cdc_schema import column
-from lakeward.pipelines.graph.nested_types import cast_by_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
+from lakeward.nested_types import cast_by_name
 from lakeward.pipelines.autocdc.cdc_schema import DELETED_COLUMN, END_AT, START_AT, VERSION_COLUMN, column
 from lakeward.pipelines.autocdc.scd2 import comparable_values
-from lakeward.pipelines.graph.nested_types import cast_by_name
 from lakeward.pipelines.storage.checkpoints import read_state_file
 
 if TYPE_CHECKING:
@@ -282,8 +282,15 @@ def align_columns(rows: DataFrame, schema: StructType) -> DataFrame:
     """Return `rows` with the columns and types of `schema`; missing columns are NULL."""
     from pyspark.sql import functions as F
 
-    row = cast_by_name(F.struct(*map(column, rows.columns)), rows.schema, schema)
-    return rows.select(row.alias("__row")).select("__row.*")
+    has = {field.name.lower(): field for field in rows.schema.fields}
+    return rows.select(
+        *[
+            cast_by_name(column(own.name), own.dataType, field.dataType).alias(field.name)
+            if (own := has.get(field.name.lower())) is not None
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in schema.fields
+        ]
+    )
 
 
 def require_unique_keys(rows: DataFrame, keys: Sequence[Any], flow: str) -> None:

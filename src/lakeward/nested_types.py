@@ -10,10 +10,7 @@ if TYPE_CHECKING:
 
 
 def cast_by_name(value: Column, given: DataType, wanted: DataType) -> Column:
-    """Cast a value of the type `given`. Fields that it lacks are NULL; others than the wanted are left out.
-
-    In a map the fields have to be the same: Spark refuses others, because tables do not add them.
-    """
+    """Cast a value of the type `given`. Fields that it lacks are NULL; for others Spark refuses the cast."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, MapType, StructType
 
@@ -23,16 +20,21 @@ def cast_by_name(value: Column, given: DataType, wanted: DataType) -> Column:
         return value.cast(wanted)
     if isinstance(given, StructType) and isinstance(wanted, StructType):
         has = {field.name.lower(): field for field in given.fields}
-        fields = [
-            cast_by_name(value.getField(found.name), found.dataType, field.dataType).alias(field.name)
-            if (found := has.get(field.name.lower())) is not None
-            else F.lit(None).cast(field.dataType).alias(field.name)
-            for field in wanted.fields
-        ]
-        return F.when(value.isNotNull(), F.struct(*fields))
+        fields = []
+        for field in wanted.fields:
+            own = has.pop(field.name.lower(), None)
+            cell = (
+                F.lit(None).cast(field.dataType)
+                if own is None
+                else cast_by_name(value.getField(own.name), own.dataType, field.dataType)
+            )
+            fields.append(cell.alias(field.name))
+        others = [value.getField(name).alias(name) for name in has]
+        row = F.when(value.isNotNull(), F.struct(*fields, *others))
+        return row.cast(wanted) if others else row
     if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
         return F.transform(value, lambda each: cast_by_name(each, given.elementType, wanted.elementType))
-    if isinstance(given, MapType) and isinstance(wanted, MapType) and ordered_as(given, wanted) is not None:
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
         value = F.transform_values(
             value, lambda _, each: cast_by_name(each, given.valueType, wanted.valueType)
         )
