@@ -74,6 +74,9 @@ Where Spark 4.2 gives another result than the Spark of a runtime, the runtime's 
 | before 17 | `encode`, `decode` and readers take every charset of Java, such as `cp1252` |
 | before 19 | values that are not of the type that a Python function declares are NULL; now Arrow casts them |
 
+`pyspark.__version__` is `spark.version` in runtimes with PySpark 4 (from 17.3 on). In older ones it is
+that of the installed PySpark: libraries use it to find classes, and PySpark 3 has others.
+
 | runtime | ANSI mode | `spark.version` |
 |---|---|---|
 """
