@@ -81,10 +81,23 @@ def test_a_package_that_the_repository_names_or_has_is_there(look: Look, files: 
         ),
         ("from azure.core.exceptions import C", "azure-identity"),
         ("import yaml", "PyYAML"),
+        ("from pkg_resources import get_distribution", "setuptools<81"),
+        ("import pylab, mpl_toolkits.mplot3d", "matplotlib"),
+        ("import imblearn.over_sampling", "imbalanced-learn"),
+        ("import faiss", "faiss-cpu"),
+        ("import umap", "umap-learn"),
+        ("import sparknlp", "spark-nlp"),
     ],
 )
 def test_a_package_is_declared_by_the_name_of_its_distribution(look: Look, code: str, declared: str) -> None:
     assert not look({"job.py": code, "requirements.txt": declared}).of("needs_seed")
+
+
+@pytest.mark.parametrize(("module", "package"), [("pkg_resources", "setuptools"), ("zmq", "pyzmq")])
+def test_a_missing_package_has_the_name_of_its_distribution(look: Look, module: str, package: str) -> None:
+    missing = look({"job.py": f"import {module}"}).of("needs_seed")
+    assert f"package {module}" not in missing and f"package {module.replace('_', '-')}" not in missing
+    assert missing in ([], [f"package {package}"])
 
 
 def test_a_declared_package_with_a_longer_name_is_another_one(look: Look) -> None:
