@@ -208,7 +208,25 @@ def test_a_mistake_is_reported_by_where_it_stands(text: str, found: str | None, 
 
 
 VIEW = "CREATE MATERIALIZED VIEW m "
+PERIODS = "MINUTE, MINUTES, HOUR, HOURS, DAY, DAYS, WEEK, WEEKS"
 CHANGES_INTO = "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM s "
+
+
+@pytest.mark.parametrize("refresh", ["", "REFRESH "])
+@pytest.mark.parametrize("kind", ["MATERIALIZED VIEW", "STREAMING TABLE"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "EVERY 1 HOUR",
+        "every 3 days",
+        "EVERY 8 WEEKS",
+        "CRON '0 0 * * * ?'",
+        "CRON '0 0 * * * ?' AT TIME ZONE 'UTC'",
+    ],
+)
+def test_schedules_of_every_form(schedule: str, kind: str, refresh: str) -> None:
+    found = dataset(f"CREATE {kind} t SCHEDULE {refresh}{schedule} COMMENT 'c' AS SELECT 1")
+    assert (found.warnings, found.options) == (("SCHEDULE",), {"comment": "c"})
 
 
 @pytest.mark.parametrize(
@@ -230,6 +248,11 @@ CHANGES_INTO = "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM s "
         (VIEW + "PARTITIOND BY (a) AS SELECT 1", "PARTITIOND", "PARTITIONED BY"),
         (VIEW + "tblproperty ('a' = 'b') AS SELECT 1", "tblproperty", "TBLPROPERTIES"),
         (VIEW + "qqq AS SELECT 1", "qqq", None),
+        (VIEW + "SCHEDULE DAILY AS SELECT 1", "DAILY", "EVERY, CRON"),
+        (VIEW + "SCHEDULE EVERY DAY AS SELECT 1", "DAY", "a whole number"),
+        (VIEW + "SCHEDULE EVERY 5 PARSECS AS SELECT 1", "PARSECS", PERIODS),
+        (VIEW + "SCHEDULE REFRESH CRON AS SELECT 1", "AS", "a string"),
+        (VIEW + "SCHEDULE CRON '0 0 * * * ?' AT ZONE 'UTC' AS SELECT 1", "ZONE", "TIME ZONE"),
         (CHANGES_INTO + "KEYS (id) SEQUENZ BY ts", "SEQUENZ", "SEQUENCE BY"),
         (CHANGES_INTO + "KEYS (id) SEQUENCE BY ts STORED AS SCD 2", "SCD", "SCD TYPE"),
         (CHANGES_INTO + "KEYS (id) SEQUENCE BY ts STORED AS SCD TYPE two", "two", "a whole number"),
