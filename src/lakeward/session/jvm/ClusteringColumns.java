@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.expressions.ClusterByTransform;
+import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.FieldReference;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.Transform;
@@ -56,7 +57,10 @@ public class ClusteringColumns extends SessionRule {
     private static Transform named(Transform clustering, StructType schema, SparkSession session) {
         List columns = new ArrayList();
         boolean isChanged = false;
-        for (NamedReference each : clustering.references()) {
+        // Not `references`, which has no order.
+        Expression[] given = clustering.arguments();
+        for (int i = 0; i < given.length; i++) {
+            NamedReference each = (NamedReference) given[i];
             Seq name = PythonUtils.toSeq(Arrays.asList((Object[]) each.fieldNames()));
             Option found = schema.findNestedField(name, false, session.sessionState().conf().resolver(), schema.findNestedField$default$4());
             if (found.isEmpty()) {

@@ -3,9 +3,11 @@ package lakeward;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.delta.sql.parser.DeltaSqlParser;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.IdentityHashMap;
+import java.util.regex.Pattern;
 import org.apache.spark.QueryContext;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -42,6 +44,9 @@ public class SqlParser implements ParserInterface {
     private static final int PLAN = 0;
     private static final int QUERY = 1;
     private static final int EXPRESSION = 2;
+
+    private static final Pattern CLUSTERED_SCRIPT = Pattern.compile("\\bbegin\\b.*\\bcluster\\s+by\\b.*\\bend\\b",
+        Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
     private final SparkSession session;
     private final ParserInterface spark;
@@ -124,7 +129,13 @@ public class SqlParser implements ParserInterface {
     private Object bySpark(String text, int what, ParameterContext parameters) throws ParseException {
         if (what == EXPRESSION) return spark.parseExpression(text);
         if (what == QUERY) return spark.parseQuery(text);
-        return parameters == null ? spark.parsePlan(text) : withParameters(text, parameters);
+        return parameters == null ? planBySpark(text) : withParameters(text, parameters);
+    }
+
+    /** In a script, Delta's parser makes a partitioning of the columns of CLUSTER BY; Spark's own keeps them. */
+    private LogicalPlan planBySpark(String text) throws ParseException {
+        boolean isClustered = spark instanceof DeltaSqlParser && CLUSTERED_SCRIPT.matcher(text).find();
+        return (isClustered ? ((DeltaSqlParser) spark).delegate() : spark).parsePlan(text);
     }
 
     /** Delta's parser, which wraps Spark's, does not support parameters: they are substituted here. */
@@ -135,7 +146,7 @@ public class SqlParser implements ParserInterface {
             new Some(Integer.valueOf(text.length() - 1)), new Some(substituted._1()), before.objectType(), before.objectName(),
             before.stackTrace(), before.pysparkErrorContext(), new Some(substituted._2())));
         try {
-            return spark.parsePlan((String) substituted._1());
+            return planBySpark((String) substituted._1());
         } finally {
             CurrentOrigin.set(before);
         }
