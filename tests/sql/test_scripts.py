@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.sql import CONSTRUCTS, Edits, apply_edits, rewrite
@@ -238,3 +238,25 @@ def test_a_script_sets_the_time_zone(spark: SparkSession, script: str, zone: str
         assert spark.sql(script.format(z=zone)).collect()[0][0] == expected
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
+
+
+_NUMBERED = {
+    "declared": "CREATE TABLE numbered (a INTERVAL)",
+    "renamed": "CREATE TABLE numbered (id INT) PARTITIONED BY (nope)",
+}
+
+
+@pytest.mark.parametrize("statement", _NUMBERED)
+def test_an_error_with_a_number_is_the_same_in_a_script_and_can_be_handled(
+    spark: SparkSession, statement: str
+) -> None:
+    """Spark looks for a handler by the SQLSTATE, which errors without a name lack."""
+    texts = []
+    for text in (_NUMBERED[statement], f"BEGIN {_NUMBERED[statement]}; END"):
+        with pytest.raises(AnalysisException) as caught:
+            spark.sql(text)
+        texts.append((caught.value.getCondition(), str(caught.value).partition("\n")[0]))
+    assert texts[0] == texts[1]
+    assert "42000" not in texts[0][1]
+    handled = f"BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 1 AS a; {_NUMBERED[statement]}; END"
+    assert spark.sql(handled).collect() == [(1,)]

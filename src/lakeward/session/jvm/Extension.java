@@ -21,6 +21,7 @@ public class Extension extends AbstractFunction1 {
 
     public Object apply(Object extensions) {
         PlatformProperties.register();
+        PythonSqlBridge.completeStates();
         EmptySnapshot.OfTransactions.register();
         SparkSessionExtensions all = (SparkSessionExtensions) extensions;
         all.injectParser(new Parser());

@@ -20,6 +20,8 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import scala.Option;
 import scala.Some;
+import scala.Tuple2;
+import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
@@ -208,8 +210,7 @@ public class PythonSqlBridge {
     private static synchronized void declare(String condition, String state) {
         if (isKnown(condition)) return;
         try {
-            Field field = ErrorClassesJsonReader.class.getDeclaredField("errorInfoMap");
-            field.setAccessible(true);
+            Field field = conditions();
             Map known = (Map) field.get(SparkThrowableHelper.errorReader());
             int dot = condition.indexOf('.');
             String main = dot < 0 ? condition : condition.substring(0, dot);
@@ -220,6 +221,33 @@ public class PythonSqlBridge {
             ErrorInfo own = new ErrorInfo(text, below == null ? ObjectDefinitions.none() : new Some(below), new Some(state), ObjectDefinitions.none());
             field.set(SparkThrowableHelper.errorReader(), known.updated(main, own));
             DECLARED.add(condition);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("This Spark keeps its error conditions elsewhere than 4.2 does", e);
+        }
+    }
+
+    private static Field conditions() throws ReflectiveOperationException {
+        Field field = ErrorClassesJsonReader.class.getDeclaredField("errorInfoMap");
+        field.setAccessible(true);
+        return field;
+    }
+
+    /**
+     * Give Spark's conditions that are numbers (_LEGACY_ERROR_TEMP_…) an SQLSTATE. A script looks for the handler of an error
+     * by it, and without one failed with a NullPointerException instead of the error.
+     */
+    static synchronized void completeStates() {
+        try {
+            Field field = conditions();
+            Map known = (Map) field.get(SparkThrowableHelper.errorReader());
+            Iterator all = known.iterator();
+            while (all.hasNext()) {
+                Tuple2 named = (Tuple2) all.next();
+                ErrorInfo info = (ErrorInfo) named._2();
+                if (info.sqlState().isDefined()) continue;
+                known = (Map) known.updated(named._1(), info.copy(info.message(), info.subClass(), new Some("42000"), info.breakingChangeInfo()));
+            }
+            field.set(SparkThrowableHelper.errorReader(), known);
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("This Spark keeps its error conditions elsewhere than 4.2 does", e);
         }

@@ -15,6 +15,8 @@ from typing import Any
 from lakeward.patching import PatchSpec
 
 PREFIX = "_LEGACY_ERROR_TEMP_"
+# The SQLSTATE of numbers: scripts need one, and Spark has none (`completeStates` in PythonSqlBridge.java).
+_STATE = " SQLSTATE: 42000"
 # Attribute of an exception with a named condition: what its methods return, by their names.
 _ANSWERS = "_lakeward_answers"
 
@@ -117,6 +119,7 @@ def with_name(converted: Any) -> Any:
     if not condition.startswith(PREFIX) or not converted._desc:
         return converted
     number = condition.removeprefix(PREFIX)
+    converted._desc = converted._desc.replace(_STATE, "", 1)
     shown = converted._desc.lstrip()
     for named in NAMED_CONDITIONS:
         match = re.match(named.pattern, shown) if named.number == number else None
