@@ -34,26 +34,44 @@ class DeploymentState:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> DeploymentState:
-        """Return the state of a file. Raises ValueError or LookupError for other files."""
-        stored = json.loads(text)
-        resources = {
-            name: DeployedResource(
-                str(each["id"]),
-                each.get("digest", ""),
-                bool(each.get("protected")),
-                bool(each.get("shared")),
-            )
-            for name, each in stored["resources"].items()
-        }
-        return cls(stored["files"], resources)
+        """Return the state of a file. Raises ValueError for other files."""
+        try:
+            stored = json.loads(text)
+            resources = {
+                name: DeployedResource(
+                    str(each["id"]),
+                    each.get("digest", ""),
+                    bool(each.get("protected")),
+                    bool(each.get("shared")),
+                )
+                for name, each in stored["resources"].items()
+            }
+            return cls(stored["files"], resources)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError("not the document of a deployment") from error
 
     @classmethod
     def read(cls, bundle: Bundle, api: Api) -> DeploymentState:
-        """Return the state of the last deployment; an empty one before the first."""
+        """Return the state of the last deployment; an empty one before the first.
+
+        Raises:
+            BundleError: DEPLOYMENT_STATE_DAMAGED: without it, every resource would be created a second time.
+        """
+        file = _state_file(bundle)
         try:
-            return cls.from_json(api.download(_state_file(bundle)))
-        except (LookupError, ValueError):
+            text = api.download(file)
+        except LookupError:
             return cls()
+        try:
+            return cls.from_json(text)
+        except ValueError:
+            raise BundleError(
+                "DEPLOYMENT_STATE_DAMAGED",
+                f"{file} should have the ids of what was deployed to target {bundle.target}. It is no JSON "
+                f"document of a deployment ({len(text)} bytes).",
+                next_step="Restore the file. Or remove it and what the bundle deployed: the next deployment "
+                "creates everything.",
+            ) from None
 
     def save(self, bundle: Bundle, api: Api) -> None:
         """Store the state in the workspace."""
@@ -91,7 +109,7 @@ def stored_ids(bundle: Bundle, folder: Path) -> dict[str, str]:
     file = folder / _state_file(bundle).removeprefix("/Workspace").lstrip("/")
     try:
         state = DeploymentState.from_json(file.read_bytes())
-    except (OSError, LookupError, ValueError):
+    except (OSError, ValueError):
         return {}
     return {name: known.id for name, known in state.resources.items()}
 
