@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lakeward.autoloader.conversion.type_merging import merge_new_fields
     from lakeward.autoloader.error_translation import find_cloud_files_error
     from lakeward.autoloader.streams.checkpoint_state import cloud_files_state
+    from lakeward.autoloader.table_functions import register_flow_checkpoints
 
 __getattr__ = lazy_exports(__name__, __file__)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.file_source import FileSource, detect_format
@@ -17,6 +18,15 @@ from lakeward.sql import register_function, wrong_argument_count
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+
+# What returns the checkpoints of the flows of a streaming table, by its name in SQL.
+_finders: list[Callable[[SparkSession, str], Mapping[str, Path]]] = []
+
+
+def register_flow_checkpoints(find: Callable[[SparkSession, str], Mapping[str, Path]]) -> None:
+    """Register the function that finds the checkpoints of a streaming table: pipelines have them."""
+    _finders[:] = [find]
 
 
 def register_table_functions() -> None:
@@ -128,22 +138,20 @@ def cloud_files(spark: SparkSession, positional: list[Any], named: Mapping[str, 
 
 def read_state(spark: SparkSession, positional: list[Any], named: Mapping[str, Any]) -> DataFrame:
     """Return the state of each file in a checkpoint (AL-6.7); raise CloudFilesError or SqlError."""
-    from lakeward.autoloader.streams.checkpoint_state import cloud_files_state
+    from lakeward.autoloader.streams.checkpoint_state import cloud_files_state, table_states
 
     if len(positional) != 1 or named:
         raise CloudFilesError(
             "CF_STATE_INCORRECT_SQL_PARAMS",
             f"cloud_files_state was called with {len(positional) + len(named)} arguments; it takes one.",
-            next_step="Pass the checkpoint: cloud_files_state('<checkpointLocation>').",
+            next_step="Pass a checkpoint or a streaming table: cloud_files_state('<checkpointLocation>'), "
+            "cloud_files_state(TABLE(t)).",
         )
     checkpoint = positional[0]
     if isinstance(checkpoint, dict) and "table" in checkpoint:
-        raise CloudFilesError(
-            "CF_STATE_INVALID_CHECKPOINT_PATH",
-            f"cloud_files_state was called with the table {checkpoint['table']}; it requires a checkpoint.",
-            next_step="Pass the checkpoint: cloud_files_state('<checkpointLocation>'); pipeline flows "
-            "have it in the pipeline's storage, checkpoints/<table>/<flow>/<number>.",
-        )
+        table = checkpoint["table"]
+        flows = {flow: folder for find in _finders for flow, folder in find(spark, table).items()}
+        return table_states(spark, table, flows)
     return cloud_files_state(spark, _constant("cloud_files_state", "checkpoint", checkpoint))
 
 

@@ -9,6 +9,7 @@ starts nothing and does not import pyspark.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.lazy_imports import lazy_exports
@@ -43,10 +44,11 @@ __getattr__ = lazy_exports(__name__, __file__)
 
 
 def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install` functions
-    """Register the statements on standalone materialized views and streaming tables. Cheap and idempotent.
+    """Register the statements on standalone tables, and `cloud_files_state` of tables. Cheap and idempotent.
 
     Databricks has its own; do not call this there.
     """
+    from lakeward.autoloader import register_flow_checkpoints
     from lakeward.sql import (
         AlterSchedule,
         CreateStandaloneTable,
@@ -61,6 +63,21 @@ def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of al
     register_handler(DropMaterializedView, _drop)
     register_handler(AlterSchedule, _alter)
     register_handler(ExplainMaterializedView, _explain)
+    register_flow_checkpoints(_flow_checkpoints)
+
+
+def _flow_checkpoints(spark: SparkSession, table: str) -> dict[str, Path]:
+    """Return the checkpoints of the flows that fill a table; none for one that no pipeline manages."""
+    from lakeward.pipelines.storage.checkpoints import Checkpoints
+    from lakeward.spark_internals import split_identifier
+    from lakeward.sql import current_context, managing_pipeline, pipeline_storage
+
+    pipeline = managing_pipeline(spark, table)
+    storage = pipeline_storage(pipeline) if pipeline else None
+    if storage is None:
+        return {}
+    dataset = current_context(spark).qualify(split_identifier(spark, table))
+    return Checkpoints(storage).of_flows(dataset)
 
 
 def _create(spark: SparkSession, command: CreateStandaloneTable) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lakeward.sql.constructs.clone import CopyLoadHistory
     from lakeward.sql.constructs.configuration_parameters import SQL_PARAMETERS, WAREHOUSE_SESSION
     from lakeward.sql.constructs.copy_into import CopyInto
-    from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
+    from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE, managing_pipeline, pipeline_storage
     from lakeward.sql.constructs.materialized_views import (
         AlterSchedule,
         CreateStandaloneTable,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,6 +37,34 @@ class FileState(NamedTuple):
     source_id: str
     flow_name: str | None
     ingestion_state: str | None
+
+
+def table_states(spark: SparkSession, table: str, checkpoints: Mapping[str, Path]) -> DataFrame:
+    """Return the rows of `file_states` of a streaming table.
+
+    Args:
+        spark: The session.
+        table: The table's name, for messages.
+        checkpoints: The checkpoint of each flow that fills the table, by the flow's name.
+
+    Raises:
+        CloudFilesError: CF_STATE_INVALID_CHECKPOINT_PATH: no flow reads with Auto Loader.
+    """
+    rows = [
+        each._replace(flow_name=flow)
+        for flow, checkpoint in sorted(checkpoints.items())
+        for folder in _source_directories(checkpoint)
+        for each in _source_states(folder)
+    ]
+    if not any(_source_directories(checkpoint) for checkpoint in checkpoints.values()):
+        raise CloudFilesError(
+            "CF_STATE_INVALID_CHECKPOINT_PATH",
+            f"cloud_files_state was called with the table {table}, which no flow of a pipeline fills from "
+            "files with Auto Loader.",
+            next_step="Name a streaming table over read_files or cloudFiles that was updated, or pass a "
+            "checkpoint: cloud_files_state('<checkpointLocation>').",
+        )
+    return spark.createDataFrame(rows, STATE_TYPE)
 
 
 def cloud_files_state(spark: SparkSession, checkpoint: str) -> DataFrame:

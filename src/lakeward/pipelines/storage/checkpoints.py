@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from lakeward.atomic_files import atomic_write
 from lakeward.errors import PipelineError
@@ -56,6 +56,13 @@ class Checkpoints:
         """Return whether any flow of the dataset has ever processed input."""
         folder = self._checkpoints / _file_name(".".join(dataset))
         return folder.is_dir() and any(folder.glob("*/*/*"))
+
+    def of_flows(self, dataset: tuple[str, ...]) -> dict[str, Path]:
+        """Return the checkpoint in use of each flow of a dataset, by the flow's name in lower case."""
+        flows = {unquote(folder.name): _highest_number(folder) for folder in self._known_flows(dataset)}
+        return {
+            flow: self._folder(dataset, flow) / str(number) for flow, number in flows.items() if number >= 0
+        }
 
     def is_resetting(self, dataset: tuple[str, ...]) -> bool:
         """Return whether a full refresh of the dataset has begun and not finished."""

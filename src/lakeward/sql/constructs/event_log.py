@@ -17,6 +17,7 @@ PIPELINE = "pipelines.pipelineId"
 """The table property that names the pipeline which manages the table."""
 NAME_FILE = "name.txt"
 """The file in a pipeline's storage folder with its name: the folder can be called differently."""
+_EVENT_LOG = "event_log"
 
 
 def _event_log(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> DataFrame:
@@ -48,15 +49,26 @@ def managing_pipeline(spark: SparkSession, table: str) -> str | None:
     return table_properties(spark, table).get(PIPELINE)
 
 
-def _find_event_log(pipeline: str) -> Path:
-    settings = current_settings()
-    folders = sorted(settings.pipelines.glob("*/")) if settings else []
-    for folder in folders:
-        name_file, log = folder / NAME_FILE, folder / "event_log"
+def pipeline_storage(pipeline: str) -> Path | None:
+    """Return the storage folder of a pipeline of this lakehouse, by its name or id; None without one."""
+    for folder in _storage_folders():
+        name_file = folder / NAME_FILE
         name = name_file.read_text() if name_file.is_file() else None
-        if pipeline in (folder.name, name) and log.is_dir():
-            return log
-    known = ", ".join(folder.name for folder in folders) or "none"
+        if pipeline in (folder.name, name) and (folder / _EVENT_LOG).is_dir():
+            return folder
+    return None
+
+
+def _storage_folders() -> list[Path]:
+    settings = current_settings()
+    return sorted(settings.pipelines.glob("*/")) if settings else []
+
+
+def _find_event_log(pipeline: str) -> Path:
+    storage = pipeline_storage(pipeline)
+    if storage is not None:
+        return storage / _EVENT_LOG
+    known = ", ".join(folder.name for folder in _storage_folders()) or "none"
     raise _unavailable(f"This lakehouse has no event log of a pipeline `{pipeline}`. Pipelines: {known}.")
 
 
