@@ -33,6 +33,8 @@ def test_one_line_is_written_for_every_change_of_a_state_and_none_for_repeats() 
     plain(Progress("bronze", "streaming_table", "COMPLETED", rows_written=1200, seconds=2.5))
     plain(Progress("gold", "materialized_view", "FAILED", message="[BOOM] it broke\nat length", seconds=0.1))
     plain(Progress("late", "view", "SKIPPED", message="gold has failed."))
+    # The update fails with the error of its dataset, and where that is.
+    plain(Progress("", "", "FAILED", message="[BOOM] it broke\nat length\n  gold.py:4"))
     plain(TaskProgress("refresh", "FAILED", 4.0))
     assert err.getvalue().splitlines() == [
         "    0.0 s  task refresh RUNNING",

@@ -53,8 +53,13 @@ class LineDisplay(Watcher):
             self._queued = 0
         if line is not None:
             self.say(describe_state(line, self.board))
-        elif self.board.stage != before:
+        elif self.board.stage != before and not self._is_shown(self.board.stage):
             self.say(self.board.stage)
+
+    def _is_shown(self, stage: str) -> bool:
+        """Return whether the stage is the error of a dataset, whose line has it already."""
+        failed = (line.message for line in self.board.lines.values() if line.state == "FAILED")
+        return any(message and first_line(message) == first_line(stage) for message in failed)
 
     def stage(self, text: str) -> None:
         self.board.stage = text
@@ -75,10 +80,14 @@ def describe_state(line: ProgressLine, board: ProgressBoard) -> str:
             facts.append(f"{format_number(line.rows_written)} rows")
         if line.state in ("COMPLETED", "SUCCESS", "FAILED"):
             facts.append(format_duration(board.seconds(line)))
-    first = line.message.strip().splitlines()[0] if line.message.strip() else ""
+    first = first_line(line.message)
     if first and line.state in ("FAILED", "SKIPPED", "WAITING_FOR_RETRY"):
         facts.append(first)
     return ", ".join(facts)
+
+
+def first_line(message: str) -> str:
+    return message.strip().partition("\n")[0].rstrip()
 
 
 class LiveDisplay(Watcher):
