@@ -77,6 +77,8 @@ def _set_parameter(cursor: TokenCursor) -> SetParameter:
     if name.lower() not in (*SQL_PARAMETERS, STATEMENT_TIMEOUT, *_KEPT):
         raise Unmatched
     value = None
+    # Spark takes comments for a part of the key.
+    text = f"{verb} {name}"
     if verb == "SET" and cursor.next is not None:
         cursor.need("=")
         begin = cursor.at
@@ -85,8 +87,9 @@ def _set_parameter(cursor: TokenCursor) -> SetParameter:
         if not tokens:
             raise Unmatched
         value = unquote_token(tokens[0].text) if len(tokens) == 1 else cursor.text(begin)
+        text += f" = {cursor.text(begin)}"
     cursor.end()
-    return SetParameter(verb, name, value, cursor.text(0))
+    return SetParameter(verb, name, value, text)
 
 
 @dataclass(frozen=True)
