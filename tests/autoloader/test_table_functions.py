@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakeward.autoloader.table_functions import read_state
-from lakeward.errors import CloudFilesError
 from lakeward.session import condition_of, temporary_conf
 from tests.autoloader.conftest import Landing
 
@@ -167,12 +165,6 @@ def test_a_format_that_no_file_implies_names_the_missing_files(
     error = failing(lambda: files.spark.sql(f"SELECT * FROM {call.format(files.folder)}"))
     assert condition_of(error) == "CF_UNABLE_TO_DETECT_FILE_FORMAT"
     assert "There are no files in" in str(error)
-
-
-def test_the_state_of_a_table_is_refused_with_the_way_to_its_checkpoints(spark: Any) -> None:
-    with pytest.raises(CloudFilesError, match="CF_STATE_INVALID_CHECKPOINT_PATH") as error:
-        read_state(spark, [{"table": "main.default.t"}], {})
-    assert "checkpoints/<table>/<flow>/<number>" in str(error.value)
 
 
 def _streams(files: Landing) -> list[DataFrame]:
