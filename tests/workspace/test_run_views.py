@@ -13,12 +13,17 @@ from lakeward.workspace.runs.run_process import ProcessResult
 AT = 1_790_000_000_000
 
 
-def test_a_clock_that_is_set_back_gives_no_negative_duration() -> None:
+def _begun_run() -> Any:
     numbers = count(2)
     facts = {"job_id": 5, "creator_user_name": "ada", "run_type": "JOB_RUN"}
     settings = {"tasks": [{"task_key": "a"}]}
     run = run_state.new_run(1, settings, numbers=lambda: next(numbers), at=AT, **facts)
     run_state.begin(run, AT)
+    return run
+
+
+def test_a_clock_that_is_set_back_gives_no_negative_duration() -> None:
+    run = _begun_run()
     run_state.task_changed(run, "a", "RUNNING", AT)
     run_state.task_changed(run, "a", "SUCCESS", AT - 60_000)
     run_state.finish(run, ProcessResult({"state": "COMPLETED", "tasks": []}), AT - 60_000)
@@ -29,11 +34,7 @@ def test_a_clock_that_is_set_back_gives_no_negative_duration() -> None:
 
 
 def test_a_task_that_waits_for_its_retry_is_active_and_counts_each_attempt_once() -> None:
-    numbers = count(2)
-    facts = {"job_id": 5, "creator_user_name": "ada", "run_type": "JOB_RUN"}
-    settings = {"tasks": [{"task_key": "a"}]}
-    run = run_state.new_run(1, settings, numbers=lambda: next(numbers), at=AT, **facts)
-    run_state.begin(run, AT)
+    run = _begun_run()
     seen = []
     for seconds, state in enumerate(("RUNNING", "WAITING_FOR_RETRY", "RUNNING", "FAILED")):
         run_state.task_changed(run, "a", state, AT + seconds * 1000)

@@ -80,12 +80,8 @@ def install(spark: SparkSession) -> None:
 
     Must not be called on Databricks, whose parser has these constructs.
     """
-    from lakeward.session import current_settings
     from lakeward.sql.jvm_bridge import connect
+    from lakeward.sql.transactions import recover
 
     connect(spark)
-    settings = current_settings()
-    if settings is not None and (settings.state / "transactions").is_dir():
-        from lakeward.sql.transactions import recover
-
-        recover(spark)
+    recover(spark)

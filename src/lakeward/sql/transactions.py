@@ -49,10 +49,13 @@ class _Transaction:
         self._lock.release()
 
     def roll_back(self) -> None:
+        """Restore the tables; if that fails, the record remains, and a later session does it."""
         try:
-            _restore(self._spark, _java(self._spark).endForRollback(java_session(self._spark)))
+            shared = _restore(self._spark, _java(self._spark).endForRollback(java_session(self._spark)))
+            self.record.unlink(missing_ok=True)
         finally:
-            self.end()
+            self._lock.release()
+        _require_no_other_writer(shared)
 
 
 def begin(spark: SparkSession, *, is_interactive: bool, is_implicit: bool = False) -> bool:
@@ -152,16 +155,18 @@ def recover(spark: SparkSession) -> None:
     try:
         for record in records:
             _log.warning("A process ended within a transaction: its changes are rolled back.")
+            shared = _restore(spark, _java(spark).written(java_session(spark), record.read_text()))
+            record.unlink()
             try:
-                _restore(spark, _java(spark).written(java_session(spark), record.read_text()))
+                _require_no_other_writer(shared)
             except SqlError as error:
                 _log.warning("%s", error)
-            record.unlink()
     finally:
         lock.release()
 
 
-def _restore(spark: SparkSession, written: str) -> None:
+def _restore(spark: SparkSession, written: str) -> list[str]:
+    """Restore the tables that a transaction has written, but for those of other writers, which it returns."""
     shared = []
     for table in json.loads(written):
         if table["shared"]:
@@ -169,6 +174,10 @@ def _restore(spark: SparkSession, written: str) -> None:
         elif table["changed"]:
             path = quote_name([table["path"]])
             spark.sql(f"RESTORE TABLE delta.{path} TO VERSION AS OF {table['version']}")
+    return shared
+
+
+def _require_no_other_writer(shared: list[str]) -> None:
     if shared:
         raise SqlError(
             "TRANSACTION_ROLLBACK_CONFLICT",
