@@ -43,8 +43,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new CheckConditions());
-        all.injectHintResolutionRule(new Transactions.Statements());
-        all.injectCheckRule(new Transactions.Analyzed());
+        Transactions.register(all);
         all.injectHintResolutionRule(new ChangeFeeds());
         all.injectHintResolutionRule(new PlannedDescriptions());
         all.injectHintResolutionRule(new ShownNames());

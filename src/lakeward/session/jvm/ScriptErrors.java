@@ -39,8 +39,6 @@ public class ScriptErrors extends SparkListener {
     /** Raises the error with this number again. */
     public static final String RESIGNAL = "lakeward_resignal";
 
-    /** Whether the session has a transaction. */
-    public static final String TRANSACTION_ACTIVE = "lakeward_transaction_active";
     /** The rows of the last DML statement. */
     public static final String ROW_COUNT = "lakeward_row_count";
 
@@ -53,10 +51,11 @@ public class ScriptErrors extends SparkListener {
     private static long last = 0;
 
     private final Map ends = new WeakHashMap();
+    /** Numbers of failed statements. */
+    private final Map failures = new WeakHashMap();
 
     /** Listens to the statements of a context. Called for each session: a daemon removes listeners after a client. */
     static synchronized void listen(SparkContext context) {
-        Transactions.ends = new Ends();
         if (of(context) == null) context.listenerBus().addToQueue(new ScriptErrors(), "lakeward");
     }
 
@@ -87,9 +86,9 @@ public class ScriptErrors extends SparkListener {
             if (end.qe() == null) return;
             Object failure = end.executionFailure() == null || end.executionFailure().isEmpty() ? null : end.executionFailure().get();
             if (failure == null) RowCounts.ended(end.qe());
-            else Transactions.failed((SparkSession) end.qe().sparkSession());
             synchronized (ends) {
                 ends.put(end.qe().sparkSession(), failure);
+                if (failure != null) failures.put(end.qe().sparkSession(), Long.valueOf(failures(end.qe().sparkSession()) + 1));
             }
         }
     }
@@ -120,10 +119,23 @@ public class ScriptErrors extends SparkListener {
         }
     }
 
-    private static class Ends implements Transactions.Ends {
-        public boolean catchUp(SparkContext context) throws InterruptedException {
-            return ScriptErrors.catchUp(context);
+    /** The number of statements of the session that have failed, all that have ended included. */
+    static long failed(SparkSession session) {
+        ScriptErrors listener = of(session.sparkContext());
+        if (listener == null) return 0;
+        try {
+            catchUp(session.sparkContext());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
+        synchronized (listener.ends) {
+            return listener.failures(session);
+        }
+    }
+
+    private long failures(Object session) {
+        Object number = failures.get(session);
+        return number == null ? 0 : ((Long) number).longValue();
     }
 
     /** Waits until the listener has seen all statements that ended before; false if that takes too long. */
@@ -195,8 +207,6 @@ public class ScriptErrors extends SparkListener {
     static void register(SparkSessionExtensions all) {
         all.injectFunction(SqlFunctions.described(ROW_COUNT,
             new SqlFunctions.StaticMethod(ScriptErrors.class, "rowCount", DataTypes.LongType, new DataType[0])));
-        all.injectFunction(SqlFunctions.described(TRANSACTION_ACTIVE,
-            new SqlFunctions.StaticMethod(Transactions.class, "isActive", DataTypes.BooleanType, new DataType[0])));
         Class here = ScriptErrors.class;
         all.injectFunction(SqlFunctions.described(HANDLED, new SqlFunctions.StaticMethod(here, "handled", DataTypes.LongType, new DataType[0])));
         all.injectFunction(SqlFunctions.described(DIAGNOSTIC,

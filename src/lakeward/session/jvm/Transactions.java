@@ -22,7 +22,7 @@ import java.util.WeakHashMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.ResolvedProcedure;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedExecuteImmediate;
 import org.apache.spark.sql.catalyst.plans.logical.Call;
@@ -37,6 +37,8 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.util.FileNames$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import scala.Option;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -50,12 +52,8 @@ import scala.runtime.BoxedUnit;
  */
 public final class Transactions {
 
-    /** Of the listener that knows how statements end. */
-    interface Ends {
-        boolean catchUp(SparkContext context) throws InterruptedException;
-    }
-
-    static Ends ends;
+    /** Whether the session has a transaction. */
+    public static final String ACTIVE = "lakeward_transaction_active";
 
     private static final Map OPEN = Collections.synchronizedMap(new WeakHashMap());
     private static final Pattern ROLLBACK = Pattern.compile("^\\s*rollback\\b", Pattern.CASE_INSENSITIVE);
@@ -73,14 +71,17 @@ public final class Transactions {
     private final Map versions = new LinkedHashMap();
     private final Set commits = new HashSet();
     private final boolean isInteractive;
+    /** Failed statements of the session before it. */
+    private final long failures;
     private volatile boolean isUsed;
     private volatile boolean isAborted;
     private volatile boolean isPending;
 
     private final File record;
 
-    private Transactions(boolean isInteractive, File record) {
+    private Transactions(boolean isInteractive, long failures, File record) {
         this.isInteractive = isInteractive;
+        this.failures = failures;
         this.record = record;
     }
 
@@ -98,17 +99,14 @@ public final class Transactions {
      * in BEGIN ATOMIC … END a handler may handle the error. The file `record` is written before each commit.
      */
     public static boolean begin(SparkSession session, boolean isInteractive, String record) {
-        awaitEnds(session);
-        return OPEN.putIfAbsent(session, new Transactions(isInteractive, new File(record))) == null;
+        return OPEN.putIfAbsent(session, new Transactions(isInteractive, ScriptErrors.failed(session), new File(record))) == null;
     }
 
-    /** Waits until all statements that have ended are known. */
-    private static void awaitEnds(SparkSession session) {
-        try {
-            if (ends != null) ends.catchUp(session.sparkContext());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    static void register(SparkSessionExtensions all) {
+        all.injectHintResolutionRule(new Statements());
+        all.injectCheckRule(new Analyzed());
+        all.injectFunction(SqlFunctions.described(ACTIVE,
+            new SqlFunctions.StaticMethod(Transactions.class, "isActive", DataTypes.BooleanType, new DataType[0])));
     }
 
     public static boolean isActive() {
@@ -195,7 +193,7 @@ public final class Transactions {
         }
     }
 
-    /** Called for each statement that has failed. */
+    /** Called for each command of Python that has failed. */
     static void failed(SparkSession session) {
         Transactions open = of(session);
         if (open != null) open.isAborted = true;
@@ -207,9 +205,8 @@ public final class Transactions {
         if (open == null || !open.isInteractive) return;
         String code = PythonSqlBridge.withoutComments(text);
         if (ROLLBACK.matcher(code).find()) return;
-        awaitEnds(session);
         // A statement that was parsed, and whose analysis has not ended, is a statement that has failed.
-        open.isAborted |= open.isPending;
+        open.isAborted |= open.isPending || ScriptErrors.failed(session) > open.failures;
         if (open.isAborted) throw PythonSqlBridge.error("TRANSACTION_ROLLBACK_REQUIRED_AFTER_ABORT.PREVIOUS_QUERY_FAILURE", "40000",
             "The current transaction has been aborted: the previous query in the transaction failed. Run ROLLBACK before continuing.");
         open.isPending = true;
