@@ -271,6 +271,49 @@ def test_a_views_expectations_are_counted_for_each_consumer(lab: Lab) -> None:
     assert sorted(quality) == [("one", "v", 4), ("three", "b", 5), ("two", "two", 3), ("two", "v", 4)]
 
 
+def test_a_view_read_for_its_columns_alone_is_not_counted(lab: Lab) -> None:
+    """The counts are those of the one consumer of rows, whatever the kind of the other flows."""
+    lab.seed("raw", "SELECT id x FROM range(10)")
+    lab.file("a.py", """
+        import dlt
+        @dlt.view
+        @dlt.expect_or_drop("small", "x < 4")
+        def s(): return spark.readStream.table("SRC.raw")
+        @dlt.view
+        @dlt.expect_or_drop("small", "x < 4")
+        def b(): return spark.read.table("SRC.raw")
+
+        def raw(names, stream=True):
+            reader = spark.readStream if stream else spark.read
+            return reader.table("SRC.raw").select(*names)
+
+        @dlt.table
+        def rows(): return spark.readStream.table("s")
+        @dlt.table
+        def appended(): return raw(spark.readStream.table("s").columns)
+        @dlt.table
+        def by_sql(): return raw(field.name for field in spark.sql("SELECT * FROM STREAM(s)").schema)
+        @dlt.table
+        def replaced(): return raw(spark.read.table("b").columns, stream=False)
+        @dlt.view
+        def above(): return raw(dlt.read("b").schema.names, stream=False)
+        @dlt.table
+        def of_view(): return spark.sql("SELECT * FROM above")
+        dlt.create_streaming_table("once")
+        @dlt.append_flow(target="once", once=True)
+        def backfill(): return raw(spark.table("b").columns, stream=False)
+        @dlt.view
+        def feed(): return raw(dlt.read_stream("s").columns)
+        dlt.create_streaming_table("changed")
+        dlt.apply_changes(target="changed", source="feed", keys=["x"], sequence_by="x")
+    """)  # fmt: skip
+    update = lab.done()
+    assert [(rule.passed, rule.failed) for rule in result(update, "s").expectations] == [(4, 6)]
+    assert [(rule.passed, rule.failed) for rule in result(update, "b").expectations] in ([], [(0, 0)])
+    for name in ("appended", "by_sql", "replaced", "of_view", "once", "changed"):
+        assert len(lab.rows(name)) == 10, name
+
+
 def test_the_quarantine_pattern_with_its_inverse_rule(lab: Lab) -> None:
     """Rows whose rule is NULL are in neither table, by three-valued logic."""
     lab.seed("raw", "SELECT * FROM VALUES (1), (-1), (NULL) AS v(x)")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.pipelines.conftest import Lab, result
 
 SINKS = """
@@ -79,6 +81,35 @@ def test_flows_write_to_sinks_and_hooks_hear_of_it(lab: Lab) -> None:
     lab.done(full_refresh=["totals", "by_path"])
     assert json.loads((lab.folder / "totals.jsonl").read_text().splitlines()[-1])[0] == 0
     assert read.count() == 12
+
+
+LAST_STATE = """
+from pyspark import pipelines as dp
+
+@dp.materialized_view
+def t(): return QUERY
+
+@dp.on_event_hook
+def noted(event):
+    state = event["details"].get("update_progress", {}).get("state")
+    if state in ("COMPLETED", "FAILED"):
+        from databricks.sdk import WorkspaceClient
+        from lately import FOLDER_NAME
+        with open(f"/Volumes/{FOLDER_NAME}/states.txt", "a") as file:
+            file.write(f"{state} {WorkspaceClient().current_user.me().user_name}")
+"""
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "FAILED"])
+def test_hooks_run_in_the_surroundings_of_the_code_until_the_last_event(lab: Lab, state: str) -> None:
+    """Modules of the project, paths of the platform and clients of the workspace, as at the first event."""
+    lab.spark.sql(f"CREATE VOLUME main.{lab.source}.hooks")
+    lab.file("lately/__init__.py", f"FOLDER_NAME = 'main/{lab.source}/hooks'")
+    query = "spark.range(2)" if state == "COMPLETED" else "spark.table('missing')"
+    lab.file("a.py", LAST_STATE.replace("QUERY", query))
+    assert lab.run().state == state
+    written = (lab.settings.volumes / "main" / lab.source / "hooks" / "states.txt").read_text()
+    assert written.startswith(f"{state} ") and not lab.log("event_type = 'hook_progress'")
 
 
 BATCHES = """

@@ -29,7 +29,7 @@ from lakeward.pipelines.graph.elements import (
     without_live,
 )
 from lakeward.pipelines.graph.expectations import ObservedExpectations, apply_expectations
-from lakeward.pipelines.graph.query_plans import referenced_tables
+from lakeward.pipelines.graph.query_plans import observed_names, referenced_tables
 from lakeward.pipelines.graph.session_scope import (
     DatasetReader,
     active_reader,
@@ -81,6 +81,14 @@ class EvaluatedFlow:
     infers_json: bool = False
     unknown_json: list[JsonColumn] = field(default_factory=list)
     views: dict[Key, Flow] = field(default_factory=dict)
+
+
+def _reached(evaluated: EvaluatedFlow) -> list[ObservedExpectations]:
+    """Return the expectations on rows of the query: a function may read a view for its columns alone."""
+    if not evaluated.observed:
+        return []
+    names = observed_names(evaluated.query)
+    return [each for each in evaluated.observed if each.metric in names]
 
 
 def _require_one_value(evaluated: EvaluatedFlow, dataset: str) -> None:
@@ -152,6 +160,7 @@ class FlowEvaluator:
             for name in flow.depends_on:
                 self.read(name, stream=False, strict=True)
             evaluated.query = self._call(flow)
+            evaluated.observed = _reached(evaluated)
             _require_one_value(evaluated, ".".join(flow.target))
         except Exception:
             self.failed_inputs = evaluated.inputs.keys()

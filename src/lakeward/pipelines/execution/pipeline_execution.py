@@ -182,14 +182,16 @@ class PipelineExecution:
             scope.enter_context(pipeline_conf(self.spark, self.context.session_conf))
             state: UpdateState = "COMPLETED"
             error: str | None = None
-            try:
-                with keep_interrupts(), ExitStack() as user_code:
-                    self._run_steps(temporary, user_code)
-            except UpdateFailedError as failure:
-                state, error = "FAILED", str(failure)
-            except KeyboardInterrupt:
-                state, error = _CANCELED
-            return state, self._finish(state, error)
+            with ExitStack() as user_code:
+                try:
+                    with keep_interrupts():
+                        self._run_steps(temporary, user_code)
+                except UpdateFailedError as failure:
+                    state, error = "FAILED", str(failure)
+                except KeyboardInterrupt:
+                    state, error = _CANCELED
+                # In the scope of the user's code: event hooks are called with the last state, too.
+                return state, self._finish(state, error)
 
     def _run_steps(self, temporary: Path, scope: ExitStack) -> None:
         """Run the update. `scope` holds the context managers of user modules and private tables."""

@@ -20,6 +20,7 @@ _CHANGED = re.compile(
     r"'UnresolvedTableValuedFunction \[table_changes\], \[((?:`[^`]*`|[^`,\]])+)", re.IGNORECASE
 )
 _IDS = re.compile(r"#\d+L?|lakeward_\d+|(?<=\]), \d+$|\[plan_id=\d+\]", re.MULTILINE)
+_OBSERVED = re.compile(r"\bCollectMetrics (\S+), \[")
 _MAX_FIELDS = 2_147_483_647
 
 
@@ -59,6 +60,11 @@ def plan_text(df: DataFrame) -> str:
     """Return the analyzed plan as text, complete and without ids that differ from run to run."""
     analyzed = analyzed_plan(df)
     return _IDS.sub("#", analyzed.treeString(True, False, _MAX_FIELDS, False, False))
+
+
+def observed_names(df: DataFrame) -> set[str]:
+    """Return the names under which a query's plan observes metrics."""
+    return set(_OBSERVED.findall(analyzed_plan(df).treeString(False, False, _MAX_FIELDS, False, False)))
 
 
 def aggregates_without_watermark(df: DataFrame) -> bool:
