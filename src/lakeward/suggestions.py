@@ -18,6 +18,8 @@ CUTOFF = 0.6
 TYPO_CUTOFF = 0.75
 
 _MISSING_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)'")
+PLATFORM_NAMES = frozenset(("spark", "sc", "sqlContext", "dbutils", "display", "displayHTML"))
+"""Names that notebooks and source files have without an import, and modules that they import have not."""
 
 
 def close_matches(name: str, known: Iterable[str], *, max_matches: int = 3) -> list[str]:
@@ -85,6 +87,8 @@ def similar_python_names(error: BaseException) -> str | None:
     'Did you mean `upper`?'
     """
     name, known = _missing_name(error)
+    if isinstance(error, NameError) and name in PLATFORM_NAMES:
+        return None
     # Names of one or two characters are close to every other short one.
     if len(name) < 3:
         return None

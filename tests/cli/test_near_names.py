@@ -8,6 +8,8 @@ import pytest
 
 from lakeward.cli.missing_inputs import hints_of
 from lakeward.cli.near_names import import_hint, setting_hint
+from lakeward.databricks_shims import NAMES
+from lakeward.error_formatting import describe_error
 from lakeward.session import Settings
 from tests.cli.inside import Inside
 
@@ -54,6 +56,23 @@ def test_a_missing_table_is_looked_for_in_the_lakehouse(
     assert hint.startswith(advice)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("`ordrs`", "Did you mean `main.shop.orders`?"),
+        ("`weather`", "If main.shop.weather is a table of your workspace"),
+        ("`default`.`ordrs`", "Did you mean `main.default.orders`?"),
+        ("`prod`.`x`.`weather`", "If prod.x.weather is a table of your workspace"),
+    ],
+)
+def test_a_missing_table_is_completed_with_the_schema_that_was_current(
+    settings: Settings, name: str, advice: str
+) -> None:
+    path = "\nSearch path: [`system`.`builtin`, `system`.`session`, `main`.`shop`].\nIf you did not qualify …"
+    (hint,) = hints_of(f"[TABLE_OR_VIEW_NOT_FOUND] {NOT_FOUND.format(name)}{path}", settings)
+    assert hint.startswith(advice)
+
+
 @pytest.mark.parametrize("rest", [" Did you mean `base`?", " `lakeward seed prod.x.weather --from FILE`"])
 def test_an_error_with_advice_gets_no_second_one(settings: Settings, rest: str) -> None:
     assert hints_of(PLACES[0] + NOT_FOUND.format("`prod`.`x`.`weather`") + rest, settings) == []
@@ -84,6 +103,16 @@ def test_a_missing_volume_is_looked_for_in_its_schema(settings: Settings, path: 
 def test_a_name_of_a_usual_import_is_completed(name: str, line: str) -> None:
     assert import_hint(f"[NameError] cell 2, a.py:6: name '{name}' is not defined") == f"Import it: `{line}`."
     assert import_hint(f"AttributeError: {name}") is None
+
+
+@pytest.mark.parametrize("name", ["spark", "sc", "sqlContext", "dbutils", "display", "displayHTML"])
+def test_a_name_of_the_platform_in_a_module_is_imported_from_its_runtime(name: str) -> None:
+    with pytest.raises(NameError) as raised:
+        exec(name, {})
+    text = str(describe_error(raised.value))
+    assert text == f"NameError: name '{name}' is not defined", "no similar builtin"
+    assert f"`from databricks.sdk.runtime import {name}`" in (import_hint(text) or "")
+    assert name in NAMES
 
 
 def test_settings_of_spark_are_not_settings_of_the_pipeline() -> None:

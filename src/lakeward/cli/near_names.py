@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.suggestions import close_matches
+from lakeward.suggestions import PLATFORM_NAMES, close_matches
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -48,17 +48,19 @@ _NO_FILE = re.compile(r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|FileNotFound|No su
 
 def table_hint(text: str, settings: Settings) -> str | None:
     """Return what to do about the table that the error `text` does not find; None for other errors."""
-    from lakeward.seeds import missing_table, seed_hint
+    from lakeward.seeds import current_schema_of, missing_table, seed_hint
 
     name = missing_table(text)
     if name is None or len(name) > 3 or "Did you mean" in text:
         return None
-    near = near_tables(name, settings)
+    catalog, schema = current_schema_of(text) or (settings.catalog, settings.schema)
+    full = [*[catalog, schema][: 3 - len(name)], *name]
+    near = near_tables(full, settings)
     if near and near[0].rpartition(".")[2] != name[-1].lower():
         return near_tables_hint(near, name)
     parts = [near_tables_hint(near, name)] if near else []
     if "lakeward seed" not in text:
-        parts.append(seed_hint(".".join(_full(name, settings))))
+        parts.append(seed_hint(".".join(full)))
     return " ".join(parts) or None
 
 
@@ -77,19 +79,15 @@ def near_tables_hint(near: list[str], name: list[str]) -> str:
 def near_tables(name: list[str], settings: Settings) -> list[str]:
     """Return the full names of similar tables of its schema, else those of its name in other schemas.
 
-    Short names are completed with the catalog and the schema of the settings.
+    `name` has three parts.
     """
-    catalog, schema, table = _full(name, settings)
+    catalog, schema, table = name
     there = list(_tables(settings.warehouse / catalog.lower() / schema.lower()))
     found = [f"{catalog}.{schema}.{each}" for each in close_matches(table, there)]
     if not found and settings.warehouse.is_dir():
         places = sorted(settings.warehouse.glob(f"*/*/{glob.escape(table.lower())}"))
         found = [".".join(each.parts[-3:]) for each in places if _is_table(each)]
     return found[:3]
-
-
-def _full(name: list[str], settings: Settings) -> list[str]:
-    return [*[settings.catalog, settings.schema][: 3 - len(name)], *name]
 
 
 def _tables(schema: Path) -> Iterator[str]:
@@ -122,12 +120,17 @@ def import_hint(text: str) -> str | None:
     'Import it: `from pyspark.sql import functions as F`.'
     >>> import_hint("NameError: name 'col' is not defined")
     'Import it: `from pyspark.sql.functions import col`.'
+    >>> import_hint("NameError: name 'spark' is not defined")
+    'Modules have no `spark` of their own. Import it: `from databricks.sdk.runtime import spark`.'
     >>> import_hint("NameError: name 'rows' is not defined")
     """
     found = _NAME_ERROR.search(text)
     if found is None:
         return None
     name = found["name"]
+    if name in PLATFORM_NAMES:
+        runtime = f"from databricks.sdk.runtime import {name}"
+        return f"Modules have no `{name}` of their own. Import it: `{runtime}`."
     line = _IMPORTS.get(name)
     if name in _FUNCTIONS:
         line = f"from pyspark.sql.functions import {name}"

@@ -10,6 +10,8 @@ _MISSING = re.compile(
     # Errors of notebooks and pipelines name cell, file and line first.
     r"\[TABLE_OR_VIEW_NOT_FOUND\](?:[^\n`]*:)? The table or view ((?:`(?:[^`]|``)*`\.?)+|\S+) cannot be found"
 )
+_PARTS = re.compile(r"`((?:[^`]|``)*)`")
+_SEARCH_PATH = re.compile(r"Search path: \[((?:`(?:[^`]|``)*`[., ]*){2,})\]")
 
 
 def missing_table(text: str) -> list[str] | None:
@@ -23,8 +25,23 @@ def missing_table(text: str) -> list[str] | None:
     found = _MISSING.search(text)
     if found is None:
         return None
-    parts = re.findall(r"`((?:[^`]|``)*)`", found.group(1))
+    parts = _PARTS.findall(found.group(1))
     return [part.replace("``", "`") for part in parts] or found.group(1).split(".")
+
+
+def current_schema_of(text: str) -> tuple[str, str] | None:
+    """Return the catalog and schema that were current where an error searched a table; None if it names none.
+
+    >>> current_schema_of("Search path: [`system`.`builtin`, `system`.`session`, `dev`.`a.b`].")
+    ('dev', 'a.b')
+    >>> current_schema_of("The table or view `t` cannot be found. Verify the spelling.")
+    """
+    path = _SEARCH_PATH.search(text)
+    if path is None:
+        return None
+    # The current schema is the last one.
+    catalog, schema = (part.replace("``", "`") for part in _PARTS.findall(path.group(1))[-2:])
+    return (catalog, schema) if catalog != "system" else None
 
 
 def seed_hint(name: str) -> str:
