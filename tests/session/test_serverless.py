@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 
 from lakeward.session import SERVERLESS_LIMITS, Settings, allow_settings, refused_statement, session
 from lakeward.session.patches import serverless_enforcement
+from tests.processes import environ_without, outcome
 
 
 @pytest.fixture
@@ -158,3 +160,46 @@ def test_the_file_of_the_calling_code_decides_not_its_modules_name(serverless: S
         read = attribute_read(file, module)
         assert refused(lambda read=read: read(serverless)).getCondition() == "JVM_ATTRIBUTE_NOT_SUPPORTED"
     assert serverless_enforcement._on
+
+
+AFTER_STOP = """
+import lakeward
+lakeward.session()
+from databricks.connect import DatabricksSession
+from pyspark.sql import SparkSession
+
+def is_refused(spark):
+    try:
+        spark.range(1).cache().unpersist()
+    except Exception as error:
+        assert "NOT_SUPPORTED_WITH_SERVERLESS" in str(error), error
+        return True
+    return False
+
+CLASSIC = {
+    "builder": lambda: SparkSession.builder.getOrCreate(),
+    "with a master": lambda: SparkSession.builder.master("local[1]").getOrCreate(),
+    "connect": lambda: DatabricksSession.builder.getOrCreate(),
+    "cluster": lambda: DatabricksSession.builder.clusterId("1-2").getOrCreate(),
+}
+SERVERLESS = {
+    "serverless": lambda: DatabricksSession.builder.serverless(True).getOrCreate(),
+    "remote": lambda: DatabricksSession.builder.remote(serverless=True).getOrCreate(),
+}
+for number, (name, classic) in enumerate(CLASSIC.items()):
+    first = list(SERVERLESS.values())[number % 2]()
+    assert is_refused(first) and is_refused(SparkSession.builder.getOrCreate()), name
+    first.stop()
+    again = classic()
+    assert not is_refused(again), name
+    again.stop()
+"""
+
+
+@pytest.mark.process
+@pytest.mark.spark
+def test_the_choice_of_a_builder_ends_with_its_session(tmp_path: Path) -> None:
+    """A fixture that stops a serverless session leaves the next builder the compute of the project."""
+    env = environ_without("LAKEWARD_", "DATABRICKS_")
+    ran = outcome([sys.executable, "-c", AFTER_STOP], cwd=tmp_path, env=env, timeout=240)
+    assert ran.returncode == 0, ran.stderr[-2000:]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("lakeward")
 _warned: set[str] = set()
 _starts_on_access = False
+# The process's profile, where a builder has chosen another one for its session.
+_replaced_profile: str | None = None
 # PySpark's `active` and its decorator, which call `getActiveSession`.
 _OF_ACTIVE = ("active", "wrapped")
 
@@ -48,8 +50,12 @@ def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | 
 
     The user's warehouse folder becomes the lakehouse's; a profile that was chosen explicitly is kept.
     """
+    global _replaced_profile  # noqa: PLW0603  # one session a process
     before = active_session.current_settings()
     settings = before or active_session.default_settings()
+    if _replaced_profile is not None and not active_session.is_running():
+        # The session of the builder that chose another profile was stopped, and its choice ends with it.
+        settings, _replaced_profile = settings.with_(profile=_replaced_profile), None
     folder = local_folder(options.get("spark.sql.warehouse.dir", ""))
     if folder is not None:
         # The folder may be below a mount; the lakehouse's own folder is not mapped.
@@ -62,7 +68,8 @@ def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | 
     if before is None and settings.profile == "serverless" and "spark.master" in options and not on_purpose:
         # Serverless compute has no master: a builder that sets one needs a classic session.
         settings = settings.with_(profile=DEFAULT_PROFILE)
-    if profile is not None and not on_purpose:
+    if profile is not None and profile != settings.profile and not on_purpose:
+        _replaced_profile = _replaced_profile or settings.profile
         settings = settings.with_(profile=profile)
     return None if settings == before else settings
 
