@@ -87,7 +87,8 @@ def similar_python_names(error: BaseException) -> str | None:
     'Did you mean `upper`?'
     """
     name, known = _missing_name(error)
-    if isinstance(error, NameError) and name in PLATFORM_NAMES:
+    if isinstance(error, NameError) and (name in PLATFORM_NAMES or name in sys.stdlib_module_names):
+        # They lack an import, and are no typo.
         return None
     # Names of one or two characters are close to every other short one.
     if len(name) < 3:

@@ -27,6 +27,7 @@ SPELLINGS = ("{}", "dbfs:{}", "file:{}", "/dbfs{}", "{}/", "{}/in/part 1.csv", "
 ERRORS = (
     "[PATH_NOT_FOUND] Path does not exist: {}. SQLSTATE: 42K03",
     "[CF_PATH_DOES_NOT_EXIST_FOR_READ_FILES] The path {} of read_files does not exist.",
+    "[CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE] a.py:3: Cannot infer schema when the input path {} is empty.",
     "[DELTA_PATH_DOES_NOT_EXIST] {} doesn't exist, or is not a Delta table.",
     "[DELTA_TABLE_NOT_FOUND] Delta table `{}` doesn't exist.",
     '[DELTA_SCHEMA_NOT_SET] a.py:3: Table schema is not set.\n    .load("{}")',

@@ -80,7 +80,12 @@ def test_an_error_with_advice_gets_no_second_one(settings: Settings, rest: str) 
 
 @pytest.mark.parametrize("path", ["/Volumes/main/shop/{}", "dbfs:/Volumes/main/shop/{}/a.csv"])
 @pytest.mark.parametrize(
-    "error", ["[PATH_NOT_FOUND] Path does not exist: {}.", "No such file or directory: '{}'"]
+    "error",
+    [
+        "[PATH_NOT_FOUND] Path does not exist: {}.",
+        "[CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE] Cannot infer schema when the input path {} is empty.",
+        "No such file or directory: '{}'",
+    ],
 )
 def test_a_missing_volume_is_looked_for_in_its_schema(settings: Settings, path: str, error: str) -> None:
     near = hints_of(error.format(path.format("landng")), settings)
@@ -98,11 +103,19 @@ def test_a_missing_volume_is_looked_for_in_its_schema(settings: Settings, path: 
         ("lit", "from pyspark.sql.functions import lit"),
         ("StructType", "from pyspark.sql.types import StructType"),
         ("dlt", "import dlt"),
+        ("time", "import time"),
+        ("json", "import json"),
     ],
 )
 def test_a_name_of_a_usual_import_is_completed(name: str, line: str) -> None:
     assert import_hint(f"[NameError] cell 2, a.py:6: name '{name}' is not defined") == f"Import it: `{line}`."
     assert import_hint(f"AttributeError: {name}") is None
+
+
+def test_a_module_of_python_is_no_typo_of_another_name() -> None:
+    with pytest.raises(NameError) as raised:
+        exec("from pyspark.sql.types import *\ntime.time()", {})
+    assert str(describe_error(raised.value)) == "NameError: name 'time' is not defined"
 
 
 @pytest.mark.parametrize("name", ["spark", "sc", "sqlContext", "dbutils", "display", "displayHTML"])

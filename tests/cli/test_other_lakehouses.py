@@ -23,6 +23,10 @@ ERRORS = {
     ),
     "[Errno 2] No such file or directory: '/Volumes/Shop/raw/in/b.yml'": ("/Volumes/Shop/raw/in", "dev"),
     "[CF_PATH_DOES_NOT_EXIST_FOR_READ_FILES] /Volumes/shop/raw/in": ("/Volumes/shop/raw/in", "dev"),
+    "[CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE] The input path dbfs:/Volumes/shop/raw/in is empty.": (
+        "/Volumes/shop/raw/in",
+        "dev",
+    ),
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `shop`.`gold`.`Sales` cannot be found.": (
         "shop.gold.Sales",
         "dev",

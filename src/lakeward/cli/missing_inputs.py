@@ -88,7 +88,9 @@ def package_hint(text: str, runtime: str | None) -> str | None:
 
 
 _VOLUME = re.compile(r"(?<![\w.-])(?:dbfs:|file:|/dbfs)?/Volumes/(?P<name>[\w-]+/[\w-]+/[\w-]+)")
-_NO_VOLUME = re.compile(r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|FileNotFound|No such file or directory")
+_NO_VOLUME = re.compile(
+    r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|CF_EMPTY_DIR|FileNotFound|No such file or directory"
+)
 _NO_DATASET = re.compile(r"`(?P<name>[^`\s]+)` is neither a dataset of this pipeline nor a table")
 # The lakehouse of commands outside of bundles.
 _WITHOUT_BUNDLE = "local"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +44,9 @@ _TYPES = re.compile(
 )
 _CONF = re.compile(r'\[SQL_CONF_NOT_FOUND\].*?The SQL config "(?P<key>[^"]+)" cannot be found')
 _VOLUME = re.compile(r"(?<![\w.-])(?:dbfs:|file:|/dbfs)?/Volumes/(?P<name>[\w-]+/[\w-]+/[\w-]+)")
-_NO_FILE = re.compile(r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|FileNotFound|No such file or directory")
+_NO_FILE = re.compile(
+    r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|CF_EMPTY_DIR|FileNotFound|No such file or directory"
+)
 
 
 def table_hint(text: str, settings: Settings) -> str | None:
@@ -122,6 +125,8 @@ def import_hint(text: str) -> str | None:
     'Import it: `from pyspark.sql.functions import col`.'
     >>> import_hint("NameError: name 'spark' is not defined")
     'Modules have no `spark` of their own. Import it: `from databricks.sdk.runtime import spark`.'
+    >>> import_hint("NameError: name 'time' is not defined")
+    'Import it: `import time`.'
     >>> import_hint("NameError: name 'rows' is not defined")
     """
     found = _NAME_ERROR.search(text)
@@ -136,6 +141,8 @@ def import_hint(text: str) -> str | None:
         line = f"from pyspark.sql.functions import {name}"
     elif _TYPES.fullmatch(name):
         line = f"from pyspark.sql.types import {name}"
+    elif name in sys.stdlib_module_names:
+        line = f"import {name}"
     return None if line is None else f"Import it: `{line}`."
 
 

@@ -13,6 +13,8 @@ from lakeward.session.settings import Settings
 
 _NO_FILE = re.compile(
     r"\b(PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST\w*|DELTA_PATH_DOES_NOT_EXIST|DELTA_TABLE_NOT_FOUND"
+    # What Auto Loader says of a folder without files, also of one that does not exist.
+    r"|CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE"
     # What Delta says of a stream that reads a folder without a table.
     r"|DELTA_SCHEMA_NOT_SET|FileNotFoundException|FileNotFoundError|No such file or directory)\b"
 )
