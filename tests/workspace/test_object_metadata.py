@@ -54,6 +54,23 @@ for kind, name in OBJECTS.items():
     assert sql_grants(kind) == client_grants(kind) == set(), kind
 
 # COMMAND ----------
+from databricks.sdk.service.catalog import EntityTagAssignment
+
+TAGGED = {f"{kind}s": (kind, name) for kind, name in OBJECTS.items() if kind != "schema"}
+TAGGED["schemas"] = ("schema", "shop.sales")
+for entity, (kind, name) in TAGGED.items():
+    spark.sql(f"ALTER {kind} {name} SET TAGS ('by_sql' = '1')")
+    assignment = EntityTagAssignment(entity_type=entity, entity_name=name, tag_key="by_client", tag_value="2")
+    w.entity_tag_assignments.create(assignment)
+    held = {each.tag_key: each.tag_value for each in w.entity_tag_assignments.list(entity, name)}
+    rows = spark.sql(f"SELECT tag_name, tag_value FROM shop.information_schema.{kind}_tags").collect()
+    assert held == dict(map(tuple, rows)) == {"by_sql": "1", "by_client": "2"}, (entity, held, rows)
+    spark.sql(f"ALTER {kind} {name} UNSET TAGS ('by_client')")
+    w.entity_tag_assignments.delete(entity, name, "by_sql")
+spark.sql("ALTER TABLE shop.sales.orders ALTER COLUMN ID SET TAGS ('by_sql' = '1')")
+assert w.entity_tag_assignments.get("columns", "shop.sales.orders.id", "by_sql").tag_value == "1"
+
+# COMMAND ----------
 assert w.schemas.get("shop.sales").properties == {"a": "b"}
 for kind, name in OBJECTS.items():
     if kind != "volume":

@@ -10,15 +10,13 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
     Route,
-    catalog_handlers,
     check_name,
     exclusively,
     invalid_parameter,
-    missing,
     paginate,
 )
 from lakeward.workspace.api.request_types import parse_object
-from lakeward.workspace.api.securables import has_volume, read_grants, require_record, write_grants
+from lakeward.workspace.api.securables import read_grants, require_object, require_record, write_grants
 from lakeward.workspace.context import ServerRequest
 
 _SIZES = {"catalog": 1, "schema": 2, "table": 3, "volume": 3, "function": 3}
@@ -128,19 +126,8 @@ def _securable(call: ServerRequest) -> tuple[str, str]:
         raise invalid_parameter(f"'{name}' is not the name of a {kind}.")
     for part in parts:
         check_name(part)
-    _require(call, kind, parts)
+    require_object(call, kind, parts)
     return kind, name
-
-
-def _require(call: ServerRequest, kind: str, parts: list[str]) -> None:
-    catalog_handlers.require_catalog(call, parts[0])
-    if kind != "catalog":
-        catalog_handlers.require_schema(call, *parts[:2])
-    name = ".".join(parts)
-    if kind == "table":
-        catalog_handlers.require_table(call, parts)
-    if kind == "volume" and not has_volume(call, *parts):
-        raise missing(f"Volume '{name}'", "VOLUME_DOES_NOT_EXIST")
 
 
 _UC = "/api/2.1/unity-catalog"

@@ -32,6 +32,17 @@ def require_record(call: ServerRequest, kind: str, name: str) -> None:
         raise missing(what, f"{kind.upper()}_DOES_NOT_EXIST")
 
 
+def require_object(call: ServerRequest, kind: str, parts: list[str]) -> None:
+    """Raise ApiError for a catalog, schema, table, volume or function in a place that does not exist."""
+    catalog_handlers.require_catalog(call, parts[0])
+    if kind != "catalog":
+        catalog_handlers.require_schema(call, *parts[:2])
+    if kind == "table":
+        catalog_handlers.require_table(call, parts)
+    if kind == "volume" and not has_volume(call, *parts):
+        raise missing(f"Volume '{'.'.join(parts)}'", "VOLUME_DOES_NOT_EXIST")
+
+
 def remove_schema(call: ServerRequest, catalog: str, schema: str, *, force: bool) -> None:
     """Remove a schema with its content. Raises ApiError for one with content unless `force`."""
     contents = _contents(call, catalog, schema)
