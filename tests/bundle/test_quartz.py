@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.bundle.schedules import CronError, next_times, parse_cron, time_zone
+from lakeward.quartz_cron import CronError, next_times, parse_cron, time_zone
 
 UTC = ZoneInfo("UTC")
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)  # a Thursday

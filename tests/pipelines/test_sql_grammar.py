@@ -92,7 +92,7 @@ def test_comparisons_in_default_values_are_no_brackets(default: str, nested: str
 def test_clauses_come_in_any_order() -> None:
     found = dataset(
         """CREATE STREAMING TABLE t TBLPROPERTIES ("a.b" = "x", delta.c = true, n.o = -5, 'e' "f", 'g' = '')
-           SCHEDULE REFRESH CRON '0 0 * * *' AT TIME ZONE 'UTC' PARTITIONED BY (a, `b c`) COMMENT 'c'
+           SCHEDULE REFRESH CRON '0 0 * * * ?' AT TIME ZONE 'UTC' PARTITIONED BY (a, `b c`) COMMENT 'c'
            CLUSTER BY AUTO LOCATION '/x' ROW FILTER s.f ON (a) AS SELECT 1"""
     )
     properties = {"a.b": "x", "delta.c": "true", "n.o": "-5", "e": "f", "g": ""}
@@ -229,6 +229,25 @@ def test_schedules_of_every_form(schedule: str, kind: str, refresh: str) -> None
     assert (found.warnings, found.options) == (("SCHEDULE",), {"comment": "c"})
 
 
+@pytest.mark.parametrize("kind", ["MATERIALIZED VIEW", "STREAMING TABLE"])
+@pytest.mark.parametrize(
+    "interval",
+    [
+        "1 HOUR",
+        "'1' HOUR",
+        "'90 minutes'",
+        "1 hour 30 minutes",
+        "'1:30' HOUR TO MINUTE",
+        "'1 02' DAY TO HOUR",
+    ],
+)
+def test_triggers_on_updates_of_every_form(interval: str, kind: str) -> None:
+    most = f" AT MOST EVERY INTERVAL {interval}"
+    for suffix in ("", most):
+        found = dataset(f"CREATE {kind} t TRIGGER ON UPDATE{suffix} COMMENT 'c' AS SELECT 1")
+        assert (found.warnings, found.options) == (("TRIGGER ON",), {"comment": "c"})
+
+
 @pytest.mark.parametrize(
     ("text", "found", "expected"),
     [
@@ -253,6 +272,9 @@ def test_schedules_of_every_form(schedule: str, kind: str, refresh: str) -> None
         (VIEW + "SCHEDULE EVERY 5 PARSECS AS SELECT 1", "PARSECS", PERIODS),
         (VIEW + "SCHEDULE REFRESH CRON AS SELECT 1", "AS", "a string"),
         (VIEW + "SCHEDULE CRON '0 0 * * * ?' AT ZONE 'UTC' AS SELECT 1", "ZONE", "TIME ZONE"),
+        (VIEW + "TRIGGER ON CHANGE AS SELECT 1", "CHANGE", "UPDATE"),
+        (VIEW + "TRIGGER ON UPDATE AT LEAST EVERY INTERVAL 1 HOUR AS SELECT 1", "LEAST", "MOST EVERY"),
+        (VIEW + "TRIGGER ON UPDATE AT MOST EVERY 1 HOUR AS SELECT 1", "1", "INTERVAL"),
         (CHANGES_INTO + "KEYS (id) SEQUENZ BY ts", "SEQUENZ", "SEQUENCE BY"),
         (CHANGES_INTO + "KEYS (id) SEQUENCE BY ts STORED AS SCD 2", "SCD", "SCD TYPE"),
         (CHANGES_INTO + "KEYS (id) SEQUENCE BY ts STORED AS SCD TYPE two", "two", "a whole number"),

@@ -254,6 +254,8 @@ def test_notebooks_of_every_form_declare_in_their_own_language(lab: Lab) -> None
         ("CREATE LIVE TABLE t\nAS SELECT\n  nope FROM (SELECT 1 AS a)", "UNRESOLVED_COLUMN", ":3:3"),
         ("\nDELETE FROM x", "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND", ":2:1"),
         ("\nselec 1", "PARSE_SYNTAX_ERROR", ":2:1"),
+        ("\nCREATE LIVE TABLE t SCHEDULE CRON 'foo' AS SELECT 1", "INVALID_CRON_EXPRESSION", ":2"),
+        ("\nCREATE LIVE TABLE t SCHEDULE EVERY 73 HOURS AS SELECT 1", "SCHEDULE_PERIOD_INVALID", ":2"),
         ("\nCREATE STREAMING TABLE t AS SELECT 1 AS a", "BATCH_RELATION_FOR_STREAMING_TABLE", ":2"),
         ("\nCREATE LIVE TABLE t AS SELECT 1 AS a; CREATE LIVE TABLE T AS SELECT 2", "DUPLICATE", ":2"),
         (

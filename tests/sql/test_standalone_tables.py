@@ -255,6 +255,69 @@ def test_schedules_are_kept_and_shown(
     assert "Refresh Schedule" not in {row[0] for row in sql("DESCRIBE EXTENDED t")}
 
 
+WRONG_SCHEDULES = [
+    ("SCHEDULE CRON 'foo'", "INVALID_CRON_EXPRESSION"),
+    ("SCHEDULE CRON ''", "INVALID_CRON_EXPRESSION"),
+    ("SCHEDULE REFRESH CRON '0 0 * * *'", "INVALID_CRON_EXPRESSION"),
+    ("SCHEDULE CRON '0 0 25 * * ?'", "INVALID_CRON_EXPRESSION"),
+    ("SCHEDULE CRON '0 0 * * * *'", "INVALID_CRON_EXPRESSION"),
+    ("SCHEDULE CRON '0 0 * * * ?' AT TIME ZONE 'Europe/Nowhere'", "INVALID_TIMEZONE"),
+    ("SCHEDULE EVERY 0 HOURS", "SCHEDULE_PERIOD_INVALID"),
+    ("SCHEDULE EVERY 73 HOURS", "SCHEDULE_PERIOD_INVALID"),
+    ("SCHEDULE EVERY 32 DAYS", "SCHEDULE_PERIOD_INVALID"),
+    ("schedule every 9 weeks", "SCHEDULE_PERIOD_INVALID"),
+    ("SCHEDULE EVERY 5 PARSECS", "PARSE_SYNTAX_ERROR"),
+    ("SCHEDULE every hour", "PARSE_SYNTAX_ERROR"),
+    ("SCHEDULE at noon", "PARSE_SYNTAX_ERROR"),
+    ("SCHEDULE", "PARSE_SYNTAX_ERROR"),
+    ("TRIGGER ON CHANGE", "PARSE_SYNTAX_ERROR"),
+    ("TRIGGER ON UPDATE AT MOST EVERY 1 HOUR", "PARSE_SYNTAX_ERROR"),
+    ("TRIGGER ON UPDATE AT MOST EVERY INTERVAL 1", "PARSE_SYNTAX_ERROR"),
+]
+RIGHT_SCHEDULES = [
+    "EVERY 72 HOURS",
+    "EVERY 31 DAYS",
+    "EVERY 8 WEEKS",
+    "CRON '0 0 0 L * ? 2030' AT TIME ZONE 'Europe/Vienna'",
+    "CRON '0 0 6 ? * MON-FRI' AT TIME ZONE 'GMT+2'",
+    "CRON '0 0 6 ? * MON-FRI' AT TIME ZONE '+02:00'",
+]
+
+
+def test_wrong_schedules_fail_in_every_statement(sql: Rows) -> None:
+    for kind, query in (
+        ("MATERIALIZED VIEW", "SELECT id FROM t"),
+        ("STREAMING TABLE", "SELECT id FROM STREAM t"),
+    ):
+        sql(f"CREATE OR REFRESH {kind} {kind[0]} AS {query}")
+        for clause, expected in WRONG_SCHEDULES:
+            for action in ("ADD", "ALTER"):
+                text = f"ALTER {kind} {kind[0]} {action} {clause}"
+                assert condition(sql, text) == expected, text
+            text = f"CREATE {kind} new {clause} AS {query}"
+            assert condition(sql, text) == expected, text
+        for clause in ("SCHEDULE now", "TRIGGER", "TRIGGER ON", "SCHEDULE EVERY 1 HOUR"):
+            assert condition(sql, f"ALTER {kind} {kind[0]} DROP {clause}") == "PARSE_SYNTAX_ERROR"
+        described = {row[0]: row[1] for row in sql(f"DESCRIBE EXTENDED {kind[0]}")}
+        assert described["Refresh Schedule"] == "MANUAL"
+
+
+def test_a_schedule_is_added_to_a_table_without_one(sql: Rows) -> None:
+    def shown() -> str:
+        return {row[0]: row[1] for row in sql("DESCRIBE EXTENDED m")}["Refresh Schedule"]
+
+    sql("CREATE MATERIALIZED VIEW m AS SELECT id FROM t")
+    for clause in RIGHT_SCHEDULES:
+        sql(f"ALTER MATERIALIZED VIEW m ADD SCHEDULE {clause}")
+        assert shown() == clause
+        for other in ("SCHEDULE EVERY 1 DAY", "TRIGGER ON UPDATE"):
+            assert condition(sql, f"ALTER MATERIALIZED VIEW m ADD {other}") == "SCHEDULE_ALREADY_EXISTS"
+        assert shown() == clause
+        sql("ALTER MATERIALIZED VIEW m ALTER TRIGGER ON UPDATE")
+        sql("ALTER MATERIALIZED VIEW m DROP TRIGGER ON UPDATE")
+        assert shown() == "MANUAL"
+
+
 def _relations(sql: Rows, relation: str, columns: str) -> list[tuple[Any, ...]]:
     catalog, schema = SCHEMA.split(".")
     return sql(

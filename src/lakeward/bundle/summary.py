@@ -8,7 +8,8 @@ from typing import Any
 
 from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.bundle.resolved_bundle import Bundle
-from lakeward.bundle.schedules import CronError, timers_of
+from lakeward.bundle.schedules import timers_of
+from lakeward.quartz_cron import CronError
 
 
 def summarize_bundle(

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lakeward.sql.parameters import fill_parameters, unbound_parameters
     from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
     from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
+    from lakeward.sql.refresh_schedules import read_schedule, read_update_trigger
     from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
     from lakeward.sql.session_context import current_context, run_with_delta
     from lakeward.sql.sql_types import type_text

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach
-from lakeward.bundle.schedules import CronError, next_times, parse_cron, time_zone, timers_of
+from lakeward.bundle.schedules import timers_of
+from lakeward.quartz_cron import CronError, next_times, parse_cron, time_zone
 
 
 def schedules(bundle: Bundle) -> Iterator[Breach]:

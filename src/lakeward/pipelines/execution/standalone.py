@@ -162,6 +162,14 @@ def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
     stored = load_table(spark, name)
     known = _require_standalone(context.settings, stored, command.kind, name, "ALTER")
     with known.lock(context.settings):
+        known = find_standalone_table(context.settings, known.pipeline) or known
+        if command.is_new and known.schedule:
+            raise SqlError(
+                "SCHEDULE_ALREADY_EXISTS",
+                f"Cannot add {command.schedule} to a table that already has {known.schedule}.",
+                sql_state="42710",
+                next_step="Drop the schedule, or write ALTER SCHEDULE to replace it.",
+            )
         replace(known, schedule=_schedule(spark, command.schedule)).save(context.settings)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, single_name
 from lakeward.pipelines.sql.statements import ChangesClause, Span
-from lakeward.sql import Unmatched, read_properties
+from lakeward.sql import TokenCursor, Unmatched, read_properties, read_schedule, read_update_trigger
 from lakeward.suggestions import close_matches
 
 # Clauses with a condition, and with an expression or column, by parameter.
@@ -110,8 +110,8 @@ def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], dict[str, 
         if clause in CLAUSE_PARSERS:
             CLAUSE_PARSERS[clause](cursor, options)
         else:
-            if clause == "SCHEDULE":
-                _schedule(cursor)
+            if clause in SCHEDULES:
+                SCHEDULES[clause](cursor)
             elif cursor.next is not None and not cursor.is_next(*_CLAUSE_STARTS):
                 cursor.until(*_CLAUSE_STARTS)
             without_effect[clause] = (token.start, cursor.position)
@@ -124,22 +124,6 @@ def _similar_clauses(cursor: NestedTokenCursor, clauses: Collection[str]) -> lis
     first_words = {clause.partition(" ")[0] for clause in clauses}
     close = close_matches(cursor.next.text, first_words, max_matches=1)
     return [clause for clause in clauses if clause.partition(" ")[0] in close]
-
-
-def _schedule(cursor: NestedTokenCursor) -> None:
-    """Read `[REFRESH] EVERY 1 HOUR` or `[REFRESH] CRON '…' [AT TIME ZONE '…']`.
-
-    Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-create-materialized-view
-    """
-    cursor.words("REFRESH")
-    if cursor.one_of("EVERY", "CRON") == "EVERY":
-        cursor.integer()
-        cursor.one_of(*_PERIODS)
-        return
-    cursor.string()
-    if cursor.words("AT"):
-        cursor.need("TIME", "ZONE")
-        cursor.string()
 
 
 def _comment(cursor: NestedTokenCursor, options: Options) -> None:
@@ -187,8 +171,10 @@ CLAUSE_PARSERS: dict[str, Callable[[NestedTokenCursor, Options], None]] = {
     "REFRESH POLICY": _policy,
     "USING": _format,
 }
-SCHEDULES = ("SCHEDULE", "TRIGGER ON")
-_PERIODS = tuple(f"{unit}{end}" for unit in ("MINUTE", "HOUR", "DAY", "WEEK") for end in ("", "S"))
+SCHEDULES: dict[str, Callable[[TokenCursor], None]] = {
+    "SCHEDULE": read_schedule,
+    "TRIGGER ON": read_update_trigger,
+}
 IGNORED_CLAUSES = {
     **dict.fromkeys(SCHEDULES, "updates are started by `lakeward run`"),
     "DEFAULT COLLATION": "strings compare byte by byte",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakeward.error_formatting import sql_position
-from lakeward.errors import PipelineError
+from lakeward.errors import PipelineError, SqlError
 from lakeward.pipelines.api.modules import catalog_view
 from lakeward.pipelines.api.registry import duplicate_expectations
 from lakeward.pipelines.api.signatures import require_registry
@@ -110,6 +110,11 @@ class SqlFile:
                 statement = parse_statement(source.text)
             except SqlSyntaxError as error:
                 raise _syntax_error(source, error) from None
+            except SqlError as error:
+                where = f"{source.file}:{source.line}"
+                raise PipelineError(
+                    error.condition, f"{where}: {error.message}", next_step=error.next_step
+                ) from None
             if isinstance(statement, SetStatement):
                 if statement.value is not None:
                     self.settings[statement.key] = statement.value

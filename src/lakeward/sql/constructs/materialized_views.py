@@ -7,8 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, Refusal, RewriteResult, in_area
-from lakeward.sql.standalone_tables import DatasetKind
+from lakeward.errors import SqlError
+from lakeward.sql.construct import (
+    BEGINNING,
+    Command,
+    Construct,
+    Edit,
+    Edits,
+    Refusal,
+    RewriteResult,
+    in_area,
+    syntax_error,
+)
+from lakeward.sql.refresh_schedules import read_schedule, read_update_trigger
+from lakeward.sql.standalone_tables import LABELS, DatasetKind
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 _TEST = "tests/sql/test_standalone_tables.py"
@@ -60,11 +72,19 @@ class DropMaterializedView(Command):
 
 @dataclass(frozen=True)
 class AlterSchedule(Command):
-    """Sets the schedule of a materialized view or streaming table; "" removes it."""
+    """Sets the schedule of a materialized view or streaming table.
+
+    Attributes:
+        kind: The kind that the statement names.
+        table: The name.
+        schedule: The clause; "" removes the schedule.
+        is_new: Whether the table must not have a schedule yet: ADD.
+    """
 
     kind: DatasetKind
     table: list[str]
     schedule: str
+    is_new: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,22 +165,26 @@ def _drop(cursor: TokenCursor) -> DropMaterializedView:
     return DropMaterializedView(table, if_exists=if_exists)
 
 
-def _alter(cursor: TokenCursor) -> AlterSchedule:
+def _alter(cursor: TokenCursor) -> AlterSchedule | Refusal:
     cursor.need("ALTER")
     kind = _kind(cursor)
     table = cursor.name(3)
-    if cursor.words("DROP"):
-        cursor.one_of("SCHEDULE", "TRIGGER")
-        cursor.words("ON", "UPDATE")
-        cursor.end()
-        return AlterSchedule(kind, table, "")
-    cursor.one_of("ADD", "ALTER")
+    action = cursor.one_of("ADD", "ALTER", "DROP")
     begin = cursor.at
-    cursor.one_of("SCHEDULE", "TRIGGER")
-    if cursor.next is None:
-        raise Unmatched
-    cursor.finish()
-    return AlterSchedule(kind, table, cursor.text(begin))
+    clause = cursor.one_of("SCHEDULE", "TRIGGER")
+    try:
+        if clause == "TRIGGER":
+            cursor.need("ON")
+            read_update_trigger(cursor)
+        elif action != "DROP":
+            read_schedule(cursor)
+        cursor.end()
+    except Unmatched:
+        return syntax_error(cursor, f"ALTER {LABELS[kind].upper()}")
+    except SqlError as error:
+        return Refusal(error.condition, error.text, error.sql_state)
+    text = "" if action == "DROP" else cursor.text(begin)
+    return AlterSchedule(kind, table, text, is_new=action == "ADD")
 
 
 def _comment_on_column(cursor: TokenCursor) -> Edits:

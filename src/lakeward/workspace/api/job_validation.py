@@ -169,8 +169,7 @@ def _check_start(settings: Document) -> None:
 
 def check_cron(expression: str, zone_name: str) -> None:
     """Raise ApiError for a schedule that cannot be read, or that never fires."""
-    # Imported here: the package costs a quarter of a second at the start of the server.
-    from lakeward.bundle import CronError, next_times, parse_cron, time_zone
+    from lakeward.quartz_cron import CronError, next_times, parse_cron, time_zone
 
     try:
         zone = time_zone(zone_name)

@@ -80,7 +80,7 @@ def _timers(job: Document) -> Iterable[Timer]:
 
 
 def _next(timer: Timer, now: datetime) -> datetime | None:
-    from lakeward.bundle import CronError
+    from lakeward.quartz_cron import CronError
 
     try:
         return next(iter(timer.next_times(now, 1)), None)
