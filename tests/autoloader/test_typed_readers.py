@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import ArrayType, MapType, StringType, StructType
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
@@ -157,6 +157,43 @@ def test_avro_is_read_with_the_schema_that_an_option_gives(tmp_path: Path) -> No
     assert inferred([path], cf_format="avro", avroSchema=wanted) == "struct<a:bigint,new:string>"
     schema = schema_of(a="long", new="string")
     assert rows_of([path], schema, cf_format="avro", avroSchema=wanted) == [{"a": 1, "new": "d"}]
+
+
+@pytest.mark.rule("1.5")
+@pytest.mark.parametrize("name", ["R", "n.R", "Other", "topLevelRecord"])
+@pytest.mark.parametrize("inner", ["I", "Other_inner"])
+@pytest.mark.parametrize("shape", ["plain", "nullable", "array", "map"])
+def test_avro_records_match_by_their_fields_whatever_their_names(
+    tmp_path: Path, name: str, inner: str, shape: str
+) -> None:
+    def shaped(record: Any) -> Any:
+        return {
+            "plain": record,
+            "nullable": ["null", record],
+            "array": {"type": "array", "items": record},
+            "map": {"type": "map", "values": ["null", record]},
+        }[shape]
+
+    value = {"array": [{"x": 1, "y": 2}], "map": {"k": {"x": 1, "y": 2}}}.get(shape, {"x": 1, "y": 2})
+    numbers = [{"name": "x", "type": "int"}, {"name": "y", "type": "int"}]
+    path = avro(tmp_path / "a.avro", [{"a": 1, "r": value}], a="int",
+                r=shaped({"type": "record", "name": "I", "fields": numbers}))  # fmt: skip
+    nested = shaped({"type": "record", "name": inner, "fields": [{"name": "x", "type": "long"}]})
+    fields = [{"name": "a", "type": "long"}, {"name": "r", "type": nested}]
+    wanted = json.dumps({"type": "record", "name": name, "fields": fields})
+    expected = {
+        "plain": "struct<x:bigint>",
+        "nullable": "struct<x:bigint>",
+        "array": "array<struct<x:bigint>>",
+        "map": "map<string,struct<x:bigint>>",
+    }[shape]
+    assert inferred([path], cf_format="avro", avroSchema=wanted) == f"struct<a:bigint,r:{expected}>"
+    record: Any = StructType().add("x", "long")
+    types = {"array": ArrayType(record), "map": MapType(StringType(), record)}
+    schema = StructType().add("a", "long").add("r", types.get(shape, record))
+    (row,) = rows_of([path], schema, cf_format="avro", avroSchema=wanted)
+    found = row["r"][0] if shape == "array" else dict(row["r"])["k"] if shape == "map" else row["r"]
+    assert (row["a"], found) == (1, {"x": 1})
 
 
 @pytest.mark.rule("4.3.6", "4.2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import operator
 import struct
@@ -189,15 +190,18 @@ def avro_opener(reader_schema: str | None) -> FileOpener:
     """Return an opener that resolves files to `avroSchema` if set; raise ValueError if it is invalid."""
     from fastavro import parse_schema
 
-    reader_type = None if reader_schema is None else parse_schema(json.loads(reader_schema))
+    given = None if reader_schema is None else json.loads(reader_schema)
+    if given is not None:
+        parse_schema(copy.deepcopy(given))
 
     def open_avro(data: bytes) -> ColumnarFile:
         from fastavro import reader
 
-        source: Any = reader(
-            BytesIO(data), reader_type, return_record_name=True, return_record_name_override=True
-        )
-        schema = reader_type or source.writer_schema
+        named: Any = None
+        if given is not None:
+            named = parse_schema(_with_aliases(given, reader(BytesIO(data)).writer_schema))
+        source: Any = reader(BytesIO(data), named, return_record_name=True, return_record_name_override=True)
+        schema = named or source.writer_schema
         if not isinstance(schema, dict) or schema.get("type") not in ("record", "error"):
             raise ValueError("the file's Avro schema is not a record")
         types = AvroTypes()
@@ -206,6 +210,38 @@ def avro_opener(reader_schema: str | None) -> FileOpener:
         return ColumnarFile(arrow, _batches(source, columns, arrow))
 
     return open_avro
+
+
+def _with_aliases(wanted: Any, written: Any) -> Any:
+    """Return the schema `wanted` with the names of the file's records as aliases of its own.
+
+    As in Avro's Java library, which Spark uses, fields decide whether records match, not the records' names.
+    """
+    if isinstance(wanted, list):
+        branches = written if isinstance(written, list) else [written]
+        records = [each for each in branches if _is_record(each)]
+        is_only = len(records) == 1 and sum(map(_is_record, wanted)) == 1
+        return [_with_aliases(each, records[0]) if is_only and _is_record(each) else each for each in wanted]
+    if isinstance(written, list):
+        records = [each for each in written if _is_record(each)]
+        return _with_aliases(wanted, records[0]) if len(records) == 1 else wanted
+    if not isinstance(wanted, dict) or not isinstance(written, dict):
+        return wanted
+    if _is_record(wanted) and _is_record(written):
+        types = {field["name"]: field["type"] for field in written["fields"]}
+        fields = [
+            {**field, "type": _with_aliases(field["type"], types.get(field["name"]))}
+            for field in wanted["fields"]
+        ]
+        return {**wanted, "fields": fields, "aliases": [*wanted.get("aliases", ()), written["name"]]}
+    for inner in ("items", "values"):
+        if inner in wanted and inner in written:
+            return {**wanted, inner: _with_aliases(wanted[inner], written[inner])}
+    return wanted
+
+
+def _is_record(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema.get("type") == "record"
 
 
 def _batches(records: Any, columns: dict[str, AvroColumn], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
