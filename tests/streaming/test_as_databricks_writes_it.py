@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from contextlib import suppress
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import DataFrame
 
 from lakeward.session import full_text, get_profile
 from tests.streaming.conftest import Streams
@@ -22,6 +24,72 @@ def test_a_view_is_read_as_its_query_over_streams(streams: Streams) -> None:
     assert (frame.isStreaming, frame.columns) == (True, ["number", "upper"])
     name = streams.run(frame.where("number > 1"), "append", NOW, table=True)
     assert spark.table(name).collect() == [(2, "B"), (2, "B")]
+
+
+def _made_view(streams: Streams, query: str) -> str:
+    name = f"{streams.table}_{uuid.uuid4().hex[:8]}"
+    streams.spark.sql(f"CREATE VIEW {name} AS {query.format(t=streams.table)}")
+    return name
+
+
+def _ids(streams: Streams, frame: DataFrame) -> list[int]:
+    batches: list[list[int]] = []
+    folder = str(streams.folder / uuid.uuid4().hex)
+    writer = frame.writeStream.option("checkpointLocation", folder).trigger(availableNow=True)
+    writer.foreachBatch(
+        lambda rows, _: batches.append([row.id for row in rows.collect()])
+    ).start().awaitTermination()
+    return sorted(number for batch in batches for number in batch)
+
+
+def test_options_of_a_streamed_view_reach_its_table(streams: Streams) -> None:
+    spark = streams.spark
+    view = _made_view(streams, "SELECT id FROM {t} WHERE id > 0")
+    spark.sql(f"INSERT INTO {streams.table} VALUES (3, timestamp'2024-01-03', 'c')")
+    spark.sql(f"UPDATE {streams.table} SET k = 'z' WHERE id = 3")
+    spark.sql(f"INSERT INTO {streams.table} VALUES (4, timestamp'2024-01-04', 'd')")
+    for spelling in ("startingVersion", "STARTINGVERSION"):
+        reader = spark.readStream.option("skipChangeCommits", "true").option(spelling, 1)
+        assert _ids(streams, reader.table(view)) == [3, 4], spelling
+    with pytest.raises(StreamingQueryException, match="DELTA_SOURCE_TABLE_IGNORE_CHANGES"):
+        _ids(streams, spark.readStream.option("startingVersion", 1).table(view))
+    assert _ids(streams, spark.readStream.options(startingVersion="latest").table(view)) == []
+    assert _ids(streams, spark.readStream.option("maxFilesPerTrigger", 1).table(view)) == [1, 2, 2, 3, 4]
+    with pytest.raises(StreamingQueryException, match="DELTA_ILLEGAL_OPTION"):
+        _ids(streams, spark.readStream.option("maxBytesPerTrigger", "many").table(view))
+
+
+def test_options_that_views_do_not_support_are_refused(streams: Streams) -> None:
+    spark = streams.spark
+    plain = _made_view(streams, "SELECT id FROM {t}")
+    union = _made_view(streams, "SELECT id FROM {t} UNION ALL SELECT id FROM {t} WHERE id > 1")
+    refused = {plain: ("readChangeFeed", "mergeSchema"), union: ("withEventTimeOrder", "startingVersion")}
+    for view, keys in refused.items():
+        for key in keys:
+            with pytest.raises(AnalysisException) as caught:
+                spark.readStream.option(key, "true" if key != "startingVersion" else "0").table(view)
+            condition = "UNSUPPORTED_STREAMING_OPTIONS_FOR_VIEW.UNSUPPORTED_OPTION"
+            assert (caught.value.getCondition(), key in str(caught.value)) == (condition, True)
+    assert _ids(streams, spark.readStream.option("skipChangeCommits", "true").table(union)) == [1, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k, count(*) AS id FROM {t} GROUP BY k",
+        "SELECT count(*) AS id FROM {t}",
+        "SELECT DISTINCT id FROM {t}",
+        "SELECT id FROM {t} ORDER BY id",
+        "SELECT id FROM {t} LIMIT 1",
+        "SELECT a.id FROM {t} AS a JOIN {t} AS b ON a.id = b.id",
+        "SELECT id FROM {t} UNION SELECT id FROM {t}",
+        "SELECT explode(array(id, 1)) AS id FROM {t}",
+    ],
+)
+def test_a_streamed_view_has_no_other_operators(streams: Streams, query: str) -> None:
+    with pytest.raises(AnalysisException) as caught:
+        streams.spark.readStream.table(_made_view(streams, query))
+    assert caught.value.getCondition() == "UNEXPECTED_OPERATOR_IN_STREAMING_VIEW"
 
 
 def test_a_delta_table_is_streamed_by_its_path(streams: Streams) -> None:

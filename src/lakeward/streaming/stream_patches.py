@@ -110,7 +110,8 @@ def read_views(before: Any) -> Any:
         if view is None:
             return before(self, tableName)
         spark = self._spark
-        return frame_from_java(jvm_view(spark).lakeward.StreamOfView.of(java_session(spark), view), spark)
+        jvm: Any = jvm_view(spark)
+        return frame_from_java(jvm.lakeward.StreamOfView.of(java_session(spark), view, self._jreader), spark)
 
     return table
 

@@ -1,35 +1,93 @@
 package lakeward;
 
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
-import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
+import org.apache.spark.sql.classic.DataStreamReader;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.View;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function1;
+import scala.Tuple2;
+import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractPartialFunction;
 
-/** A view as a stream: its query, with the tables that it names read as streams. */
+/**
+ * A view as a stream: its query, with the tables that it names read as streams with the options of the reader.
+ *
+ * Source: https://docs.databricks.com/aws/en/structured-streaming/views
+ */
 public class StreamOfView {
 
-    public static Dataset of(SparkSession session, View view) throws ParseException {
+    private static final List OPTIONS = Arrays.asList(new Object[] {"maxfilespertrigger", "maxbytespertrigger", "ignoredeletes",
+        "skipchangecommits", "witheventtimeorder", "startingtimestamp", "startingversion"});
+    private static final List NOT_FOR_UNIONS = Arrays.asList(new Object[] {"witheventtimeorder", "startingversion"});
+    private static final List REFUSED_OPERATORS = Arrays.asList(new Object[] {"Aggregate", "Sort", "Distinct", "Deduplicate", "Join",
+        "GlobalLimit", "LocalLimit", "Offset", "Window", "Generate", "Expand", "Intersect", "Except", "Sample", "Pivot"});
+
+    public static Dataset of(SparkSession session, View view, DataStreamReader reader) throws Exception {
         LogicalPlan query = session.sessionState().sqlParser().parseQuery(view.queryText());
-        LogicalPlan streamed = (LogicalPlan) query.transformDown(new Streamed(view.currentCatalog(), view.currentNamespace()));
-        return (Dataset) Dataset.ofRows(session, streamed).toDF(PythonUtils.toSeq(Arrays.asList((Object[]) view.schema().fieldNames())));
+        Map options = optionsOf(reader);
+        LogicalPlan streamed = (LogicalPlan) query.transformDown(
+            new Streamed(view.currentCatalog(), view.currentNamespace(), new CaseInsensitiveStringMap(options)));
+        Dataset rows = Dataset.ofRows(session, streamed);
+        boolean isUnion = requireOperators(rows.queryExecution().analyzed());
+        for (Object key : options.keySet()) {
+            String name = ((String) key).toLowerCase(Locale.ROOT);
+            if (!OPTIONS.contains(name) || (isUnion && NOT_FOR_UNIONS.contains(name))) {
+                throw PythonSqlBridge.error("UNSUPPORTED_STREAMING_OPTIONS_FOR_VIEW.UNSUPPORTED_OPTION", "0A000",
+                    "Unsupported for streaming a view. Reason: option " + key + " is not supported" + (isUnion ? " with UNION ALL." : "."));
+            }
+        }
+        return (Dataset) rows.toDF(PythonUtils.toSeq(Arrays.asList((Object[]) view.schema().fieldNames())));
+    }
+
+    /** The options that were set on the reader, which has no public method for them. */
+    private static Map optionsOf(DataStreamReader reader) throws Exception {
+        Field field = DataStreamReader.class.getDeclaredField("extraOptions");
+        field.setAccessible(true);
+        Map options = new HashMap();
+        Iterator entries = ((CaseInsensitiveMap) field.get(reader)).originalMap().iterator();
+        while (entries.hasNext()) {
+            Tuple2 entry = (Tuple2) entries.next();
+            options.put(entry._1(), entry._2());
+        }
+        return options;
+    }
+
+    /** Whether the query has UNION ALL. Throws for an operator that no streamed view has. */
+    private static boolean requireOperators(LogicalPlan plan) {
+        String name = plan.nodeName();
+        if (REFUSED_OPERATORS.contains(name)) {
+            throw PythonSqlBridge.error("UNEXPECTED_OPERATOR_IN_STREAMING_VIEW", "42KDD",
+                "Unexpected operator " + name + " in the CREATE VIEW statement as a streaming source. "
+                + "A streaming view query must consist only of SELECT, WHERE, and UNION ALL operations.");
+        }
+        boolean isUnion = name.equals("Union");
+        Iterator children = plan.children().iterator();
+        while (children.hasNext()) isUnion |= requireOperators((LogicalPlan) children.next());
+        return isUnion;
     }
 
     public static class Streamed extends AbstractPartialFunction {
         private final String catalog;
         private final String[] namespace;
+        private final CaseInsensitiveStringMap options;
 
-        Streamed(String catalog, String[] namespace) {
+        Streamed(String catalog, String[] namespace, CaseInsensitiveStringMap options) {
             this.catalog = catalog;
             this.namespace = namespace;
+            this.options = options;
         }
 
         public boolean isDefinedAt(Object node) {
@@ -39,7 +97,7 @@ public class StreamOfView {
         public Object applyOrElse(Object node, Function1 otherwise) {
             if (!isDefinedAt(node)) return otherwise.apply(node);
             UnresolvedRelation relation = (UnresolvedRelation) node;
-            return relation.copy(named(relation.multipartIdentifier()), relation.options(), true);
+            return relation.copy(named(relation.multipartIdentifier()), options, true);
         }
 
         /** The name as it was meant where the view was made. */
