@@ -9,7 +9,10 @@ _HEAD = """# Streaming
 Structured Streaming is Spark's own. In addition, as on the platform:
 
 - `writeStream.table(name)` is `toTable`.
-- `spark.readStream.table` reads a persistent view as its query over streams of its tables.
+- `spark.readStream.table` and `STREAM` in SQL read a persistent view as its query over streams of its tables,
+  also a view of views. The query has SELECT, WHERE and UNION ALL only. The tables get the reader's options:
+  `maxFilesPerTrigger`, `maxBytesPerTrigger`, `ignoreDeletes`, `skipChangeCommits`, `withEventTimeOrder`,
+  `startingTimestamp` and `startingVersion`; other options are errors, as on the platform.
 - `lakeward run --watch` shows the micro-batches of queries that a job's notebooks and programs start. The
   run's page in the [local workspace](workspace.md#pages) lists the queries and can stop and restart them. A
   restarted query continues from its checkpoint; without a `checkpointLocation` it begins again. Code that

@@ -28,7 +28,7 @@ def test_an_attribute_of_several_packages_is_listed_with_each_of_its_layers() ->
         "toTable": {"autoloader", "streaming", "serverless"},
         "trigger": {"streaming", "serverless"},
     }
-    assert listed[(_READER, "table")] == {"streaming", "seeds", "pipelines"}
+    assert listed[(_READER, "table")] == {"seeds", "pipelines"}
     assert listed[("pyspark.sql.session.SparkSession", "sql")] == {
         "session",
         "seeds",

@@ -76,6 +76,31 @@ def test_options_that_views_do_not_support_are_refused(streams: Streams) -> None
 @pytest.mark.parametrize(
     "query",
     [
+        "SELECT id FROM {view}",
+        "SELECT v.id FROM {view} AS v WHERE v.id > 0",
+        "WITH c AS (SELECT * FROM {view}) SELECT id FROM c",
+        "WITH c AS (SELECT * FROM {t}), d AS (SELECT id FROM c) SELECT id FROM d",
+    ],
+)
+def test_views_of_views_and_with_clauses_are_streamed_in_python_and_sql(streams: Streams, query: str) -> None:
+    spark = streams.spark
+    inner = _made_view(streams, "SELECT id, k FROM {t} WHERE id < 4")
+    view = _made_view(streams, query.replace("{view}", inner))
+    short = view.rsplit(".", 1)[1]
+    spark.sql(f"INSERT INTO {streams.table} VALUES (3, timestamp'2024-01-03', 'c')")
+    frames = [
+        spark.readStream.option("startingVersion", 1).table(view),
+        spark.sql(f"SELECT * FROM STREAM {view} WITH (startingVersion = 1)"),
+        spark.sql(f"SELECT {short}.id FROM STREAM({view}) WHERE id > 2"),
+    ]
+    for frame in frames:
+        assert frame.isStreaming
+        assert _ids(streams, frame) == [3]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
         "SELECT k, count(*) AS id FROM {t} GROUP BY k",
         "SELECT count(*) AS id FROM {t}",
         "SELECT DISTINCT id FROM {t}",

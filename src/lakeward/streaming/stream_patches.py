@@ -5,22 +5,11 @@ from __future__ import annotations
 import time
 import warnings
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakeward.patching import Order, PatchSpec
-from lakeward.session import in_catalog
-from lakeward.spark_internals import (
-    frame_from_java,
-    java_session,
-    jvm_view,
-    session_state,
-    split_identifier,
-)
 from lakeward.streaming.live_queries import add_started_query, current_query
 from lakeward.streaming.query_errors import receive_errors, shorten_interruptions
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def add_table(before: Any) -> Any:
@@ -101,35 +90,6 @@ def warn_on_once(before: Any) -> Any:
     return trigger
 
 
-def read_views(before: Any) -> Any:
-    """Return `readStream.table`, which reads a view as its query over streams of its tables."""
-
-    @wraps(before)
-    def table(self: Any, tableName: str) -> Any:  # as PySpark names it
-        view = _view(self._spark, tableName)
-        if view is None:
-            return before(self, tableName)
-        spark = self._spark
-        jvm: Any = jvm_view(spark)
-        return frame_from_java(jvm.lakeward.StreamOfView.of(java_session(spark), view, self._jreader), spark)
-
-    return table
-
-
-def _view(spark: SparkSession, name: str) -> Any:
-    """Return the persistent view of this name; None for temporary views, tables and unknown names."""
-    state = session_state(spark)
-    given = split_identifier(spark, name)
-    if len(given) > 3 or (len(given) == 1 and state.catalog().getTempView(given[0]).isDefined()):
-        return None
-    found = in_catalog(spark, given)
-    if found is None or found[0].getClass().getName() != "lakeward.Catalog":
-        return None
-    catalog, identifier = found
-    return catalog.loadView(identifier) if catalog.viewExists(identifier) else None
-
-
-_READER = "pyspark.sql.streaming.readwriter:DataStreamReader"
 _WRITER = "pyspark.sql.streaming.readwriter:DataStreamWriter"
 _QUERY = "pyspark.sql.streaming.query:StreamingQuery"
 _QUERIES = "pyspark.sql.streaming.query:StreamingQueryManager"
@@ -153,7 +113,6 @@ PATCHES = (
     PatchSpec(_QUERY, "awaitTermination", "streaming", _RESTARTED, await_restarted),
     PatchSpec(_QUERY, "stop", "streaming", _RESTARTED, stop_restarted),
     PatchSpec(_QUERY, "isActive", "streaming", _RESTARTED, tell_restarted),
-    PatchSpec(_READER, "table", "streaming", "readStream.table reads views", read_views, Order.SOURCE),
     PatchSpec(
         _WRITER,
         "foreachBatch",

@@ -54,6 +54,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new FormatCheck());
         all.injectHintResolutionRule(new FileRescue());
         all.injectHintResolutionRule(new StreamOfPath());
+        all.injectHintResolutionRule(new StreamOfView());
         all.injectHintResolutionRule(new InputFileName());
         // Again, for names that an IDENTIFIER clause computes: the hint rules see the clause instead of the name.
         all.injectResolutionRule(new CatalogNames());

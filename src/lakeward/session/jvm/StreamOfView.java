@@ -1,23 +1,21 @@
 package lakeward;
 
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.analysis.CTESubstitution$;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
-import org.apache.spark.sql.classic.DataStreamReader;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.View;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function1;
-import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractPartialFunction;
@@ -27,7 +25,7 @@ import scala.runtime.AbstractPartialFunction;
  *
  * Source: https://docs.databricks.com/aws/en/structured-streaming/views
  */
-public class StreamOfView {
+public class StreamOfView extends SessionRule {
 
     private static final List OPTIONS = Arrays.asList(new Object[] {"maxfilespertrigger", "maxbytespertrigger", "ignoredeletes",
         "skipchangecommits", "witheventtimeorder", "startingtimestamp", "startingversion"});
@@ -35,34 +33,26 @@ public class StreamOfView {
     private static final List REFUSED_OPERATORS = Arrays.asList(new Object[] {"Aggregate", "Sort", "Distinct", "Deduplicate", "Join",
         "GlobalLimit", "LocalLimit", "Offset", "Window", "Generate", "Expand", "Intersect", "Except", "Sample", "Pivot"});
 
-    public static Dataset of(SparkSession session, View view, DataStreamReader reader) throws Exception {
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.containsPattern(TreePattern.UNRESOLVED_RELATION()) ? plan.transformDown(new Opened(session)) : plan;
+    }
+
+    private static LogicalPlan opened(SparkSession session, View view, CaseInsensitiveStringMap options) throws Exception {
         LogicalPlan query = session.sessionState().sqlParser().parseQuery(view.queryText());
-        Map options = optionsOf(reader);
-        LogicalPlan streamed = (LogicalPlan) query.transformDown(
-            new Streamed(view.currentCatalog(), view.currentNamespace(), new CaseInsensitiveStringMap(options)));
+        // Otherwise the name of a WITH clause would be taken for that of a table.
+        LogicalPlan substituted = (LogicalPlan) CTESubstitution$.MODULE$.apply(query);
+        LogicalPlan streamed = (LogicalPlan) substituted.transformDown(new Streamed(view.currentCatalog(), view.currentNamespace(), options));
         Dataset rows = Dataset.ofRows(session, streamed);
         boolean isUnion = requireOperators(rows.queryExecution().analyzed());
-        for (Object key : options.keySet()) {
+        for (Object key : options.asCaseSensitiveMap().keySet()) {
             String name = ((String) key).toLowerCase(Locale.ROOT);
             if (!OPTIONS.contains(name) || (isUnion && NOT_FOR_UNIONS.contains(name))) {
                 throw PythonSqlBridge.error("UNSUPPORTED_STREAMING_OPTIONS_FOR_VIEW.UNSUPPORTED_OPTION", "0A000",
                     "Unsupported for streaming a view. Reason: option " + key + " is not supported" + (isUnion ? " with UNION ALL." : "."));
             }
         }
-        return (Dataset) rows.toDF(PythonUtils.toSeq(Arrays.asList((Object[]) view.schema().fieldNames())));
-    }
-
-    /** The options that were set on the reader, which has no public method for them. */
-    private static Map optionsOf(DataStreamReader reader) throws Exception {
-        Field field = DataStreamReader.class.getDeclaredField("extraOptions");
-        field.setAccessible(true);
-        Map options = new HashMap();
-        Iterator entries = ((CaseInsensitiveMap) field.get(reader)).originalMap().iterator();
-        while (entries.hasNext()) {
-            Tuple2 entry = (Tuple2) entries.next();
-            options.put(entry._1(), entry._2());
-        }
-        return options;
+        Dataset named = (Dataset) rows.toDF(PythonUtils.toSeq(Arrays.asList((Object[]) view.schema().fieldNames())));
+        return named.queryExecution().analyzed();
     }
 
     /** Whether the query has UNION ALL. Throws for an operator that no streamed view has. */
@@ -77,6 +67,38 @@ public class StreamOfView {
         Iterator children = plan.children().iterator();
         while (children.hasNext()) isUnion |= requireOperators((LogicalPlan) children.next());
         return isUnion;
+    }
+
+    public static class Opened extends AbstractPartialFunction {
+        private final SparkSession session;
+
+        Opened(SparkSession session) {
+            this.session = session;
+        }
+
+        public boolean isDefinedAt(Object node) {
+            return node instanceof UnresolvedRelation && ((UnresolvedRelation) node).isStreaming() && found(node) != null;
+        }
+
+        /** The persistent view; null for temporary views, tables and unknown names. */
+        private CatalogTable found(Object node) {
+            Seq name = ((UnresolvedRelation) node).multipartIdentifier();
+            CatalogTable found = CatalogTable.find(session, name);
+            boolean isView = found != null && found.catalog instanceof Catalog && ((Catalog) found.catalog).viewExists(found.identifier);
+            return isView ? found : null;
+        }
+
+        public Object applyOrElse(Object node, Function1 otherwise) {
+            if (!isDefinedAt(node)) return otherwise.apply(node);
+            UnresolvedRelation relation = (UnresolvedRelation) node;
+            CatalogTable found = found(node);
+            try {
+                View view = ((Catalog) found.catalog).loadView(found.identifier);
+                return SubqueryAlias$.MODULE$.apply(relation.multipartIdentifier(), opened(session, view, relation.options()));
+            } catch (Exception e) {
+                throw WarehouseCatalog.sneak(e);
+            }
+        }
     }
 
     public static class Streamed extends AbstractPartialFunction {
