@@ -7,6 +7,7 @@ https://docs.databricks.com/aws/en/sql/language-manual/control-flow/get-diagnost
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -19,6 +20,8 @@ from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, unquote_tok
 _CALL = "lakeward_signal"
 _RAISED = "USER_RAISED_EXCEPTION"
 _DEFAULT_STATE = "45000"
+# Success, warnings and internal errors are not raised.
+_SQL_STATE = re.compile(r"(?!00|01|XX)[A-Z0-9]{5}")
 
 
 def _signals(tokens: Sequence[Token]) -> list[Edit]:
@@ -49,6 +52,16 @@ def _signal(tokens: Sequence[Token], at: int) -> list[Edit]:
             cursor.end()
     except Unmatched:
         return []
+    if state is not None and not _SQL_STATE.fullmatch(state.upper()):
+        text = quote_string(
+            f"Invalid SQLSTATE value: '{state}'. SQLSTATE must be exactly 5 characters long and contain only "
+            "A-Z and 0-9. SQLSTATE must not start with '00', '01', or 'XX'."
+        )
+        return [
+            Edit(
+                tokens[at].start, tokens[end - 1].end, f"SELECT {_CALL}('INVALID_SQLSTATE', '428B3', {text})"
+            )
+        ]
     # The value, if there is one, follows as it is.
     has_arguments = item == "MESSAGE_ARGUMENTS" or not (item or state)
     nothing = "" if item else ("map()" if has_arguments else "''")
