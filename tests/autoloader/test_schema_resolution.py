@@ -115,6 +115,28 @@ def test_a_sample_without_any_record_is_an_error(tmp_path: Path) -> None:
         names(tmp_path / "in", location=tmp_path / "s")
 
 
+@pytest.mark.rule("2.1.7")
+@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize(
+    ("cf_format", "reason"),
+    [
+        ("parquet", "Parquet magic bytes not found in footer"),
+        ("avro", "cannot read header"),
+    ],
+)
+def test_files_of_another_format_are_an_error_with_the_reason(
+    tmp_path: Path, cf_format: str, reason: str, files: int
+) -> None:
+    for number in range(files):
+        put(tmp_path / "in" / f"{number}.csv", "a,b\n1,2\n")
+    number_of_files = f"{files} {cf_format} {'file' if files == 1 else 'files'}"
+    message = (
+        rf"CF_FAILED_TO_INFER_SCHEMA.* {number_of_files}, such as \S+0\.csv: {reason}.*cloudFiles\.format"
+    )
+    with pytest.raises(CloudFilesError, match=message):
+        names(tmp_path / "in", location=tmp_path / "s", cf_format=cf_format)
+
+
 @pytest.mark.rule("3.2.3", "5.2.5", "4.3.6")
 @pytest.mark.parametrize(
     ("cf_format", "expected"),

@@ -358,7 +358,7 @@ def sample_files(files: Sequence[FileStatus], *, max_files: int, max_bytes: int)
 
 
 def infer_schema(files: Sequence[FileStatus], options: Options, *, also_orc: bool = False) -> StructType:
-    """Infer the schema of files; raise CF_FAILED_TO_INFER_SCHEMA if none is readable.
+    """Infer the schema of files; raise CF_FAILED_TO_INFER_SCHEMA, with a reason, if none is readable.
 
     `also_orc` includes ORC, whose schema Auto Loader does not infer (AL-2.2).
     """
@@ -368,12 +368,17 @@ def infer_schema(files: Sequence[FileStatus], options: Options, *, also_orc: boo
     contents = FileContents(options)
     for _, data in contents.read_all(files):
         inference.add(data)
-    schema = inference.schema()
+    reason = ""
+    try:
+        schema = inference.schema()
+    except (ValueError, EOFError, OSError) as error:
+        schema, reason = StructType(), f": {error}".rstrip(".?")
     if not schema.fields:
         shown = FileNames.encode(files[0].key) if files else ""
+        number = f"{len(files)} {options.format} {'file' if len(files) == 1 else 'files'}"
         raise CloudFilesError(
             "CF_FAILED_TO_INFER_SCHEMA",
-            f"No columns were found in {len(files)} {options.format} files, such as {shown}.",
+            f"No columns were found in {number}, such as {shown}{reason}.",
             next_step="Check cloudFiles.format and the files, or set a schema with .schema(…).",
         )
     return schema
