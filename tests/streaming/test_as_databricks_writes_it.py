@@ -117,6 +117,19 @@ def test_a_streamed_view_has_no_other_operators(streams: Streams, query: str) ->
     assert caught.value.getCondition() == "UNEXPECTED_OPERATOR_IN_STREAMING_VIEW"
 
 
+def test_streams_do_not_travel_in_time(streams: Streams) -> None:
+    spark = streams.spark
+    spark.table(streams.table).write.format("delta").save(str(path := streams.folder / "travelled"))
+    for key, value in (("versionAsOf", "0"), ("timestampasof", "2024-01-01")):
+        for read in (
+            lambda reader: reader.table(streams.table),
+            lambda reader: reader.format("delta").load(str(path)),
+        ):
+            with pytest.raises(AnalysisException) as caught:
+                read(spark.readStream.option(key, value))
+            assert caught.value.getCondition() == "DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS", key
+
+
 def test_a_delta_table_is_streamed_by_its_path(streams: Streams) -> None:
     spark, path = streams.spark, streams.folder / "by path"
     spark.table(streams.table).write.format("delta").save(str(path))

@@ -77,7 +77,13 @@ public class StreamOfView extends SessionRule {
         }
 
         public boolean isDefinedAt(Object node) {
-            return node instanceof UnresolvedRelation && ((UnresolvedRelation) node).isStreaming() && found(node) != null;
+            if (!(node instanceof UnresolvedRelation) || !((UnresolvedRelation) node).isStreaming()) return false;
+            return found(node) != null || travels(node);
+        }
+
+        private static boolean travels(Object node) {
+            CaseInsensitiveStringMap options = ((UnresolvedRelation) node).options();
+            return options.containsKey("versionAsOf") || options.containsKey("timestampAsOf");
         }
 
         /** The persistent view; null for temporary views, tables and unknown names. */
@@ -92,6 +98,11 @@ public class StreamOfView extends SessionRule {
             if (!isDefinedAt(node)) return otherwise.apply(node);
             UnresolvedRelation relation = (UnresolvedRelation) node;
             CatalogTable found = found(node);
+            if (found == null) {
+                // Spark has an assertion for this; the error is Delta's own for a stream of a path.
+                throw PythonSqlBridge.error("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS", "0A000",
+                    "Cannot time travel views, subqueries, streams or change data feed queries.");
+            }
             try {
                 View view = ((Catalog) found.catalog).loadView(found.identifier);
                 return SubqueryAlias$.MODULE$.apply(relation.multipartIdentifier(), opened(session, view, relation.options()));
