@@ -121,6 +121,10 @@ CASES = {
     "notebook in a folder that is not there": Case(
         ("notebook", "nix/a.py"), ("There is no folder /", "nix, either")
     ),
+    "archive": Case(
+        ("notebook", "a.DBC"), ("NOTEBOOK_INVALID", "export them as source files"), {"a.DBC": "PK"}
+    ),
+    "text file": Case(("notebook", "a.txt"), ("NOTEBOOK_INVALID", ".py, .sql, .ipynb"), {"a.txt": "1"}),
     "empty ipynb": Case(("notebook", "a.ipynb"), ("NOTEBOOK_INVALID", "is empty"), {"a.ipynb": " "}),
     "ipynb without cells": Case(("notebook", "a.ipynb"), ("it has no 'cells'",), {"a.ipynb": "{}"}),
     "group without a command": Case(("bundle",), ("`lakeward bundle` needs a command", "deploy, destroy")),

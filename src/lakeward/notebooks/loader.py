@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".py", ".sql", ".ipynb")
 """The forms that a notebook's file may have."""
 
+_ABOUT_ARCHIVES = (
+    "An archive holds several notebooks: import it into a workspace, and export them as source files."
+)
 _OTHER_LANGUAGES = {".scala": "Scala", ".r": "R"}
 _BOM = b"\xef\xbb\xbf"
 
@@ -94,7 +97,11 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
     _refuse_language(found)
     if found.suffix not in SUFFIXES:
         forms = ", ".join(SUFFIXES)
-        raise ConfigurationError("NOTEBOOK_INVALID", f"{path} ends with none of {forms}.")
+        raise ConfigurationError(
+            "NOTEBOOK_INVALID",
+            f"{path} ends with none of {forms}.",
+            next_step=_ABOUT_ARCHIVES if found.suffix.lower() == ".dbc" else None,
+        )
     content = found.read_bytes()
     try:
         notebook = parse(content, found.suffix)
