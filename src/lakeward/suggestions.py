@@ -18,7 +18,7 @@ CUTOFF = 0.6
 TYPO_CUTOFF = 0.75
 
 _MISSING_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)'")
-PLATFORM_NAMES = frozenset(("spark", "sc", "sqlContext", "dbutils", "display", "displayHTML"))
+NOTEBOOK_NAMES = frozenset(("spark", "sc", "sqlContext", "dbutils", "display", "displayHTML"))
 """Names that notebooks and source files have without an import, and modules that they import have not."""
 
 
@@ -87,7 +87,7 @@ def similar_python_names(error: BaseException) -> str | None:
     'Did you mean `upper`?'
     """
     name, known = _missing_name(error)
-    if isinstance(error, NameError) and (name in PLATFORM_NAMES or name in sys.stdlib_module_names):
+    if isinstance(error, NameError) and (name in NOTEBOOK_NAMES or name in sys.stdlib_module_names):
         # They lack an import, and are no typo.
         return None
     # Names of one or two characters are close to every other short one.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.cli.near_names import import_hint, setting_hint, table_hint, volume_hint
+from lakeward.cli.near_names import import_hint, missing_volumes, setting_hint, table_hint, volume_hint
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -87,10 +87,6 @@ def package_hint(text: str, runtime: str | None) -> str | None:
     return package_cure(found["name"], runtime)
 
 
-_VOLUME = re.compile(r"(?<![\w.-])(?:dbfs:|file:|/dbfs)?/Volumes/(?P<name>[\w-]+/[\w-]+/[\w-]+)")
-_NO_VOLUME = re.compile(
-    r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|CF_EMPTY_DIR|FileNotFound|No such file or directory"
-)
 _NO_DATASET = re.compile(r"`(?P<name>[^`\s]+)` is neither a dataset of this pipeline nor a table")
 # The lakehouse of commands outside of bundles.
 _WITHOUT_BUNDLE = "local"
@@ -113,9 +109,8 @@ def _missing(text: str) -> Iterator[tuple[str, Path]]:
     from lakeward.seeds import missing_table
     from lakeward.session import missing_catalog, missing_schema
 
-    if _NO_VOLUME.search(text):
-        for found in _VOLUME.finditer(text):
-            yield f"/Volumes/{found['name']}", Path("volumes", found["name"].lower())
+    for name in missing_volumes(text):
+        yield f"/Volumes/{name}", Path("volumes", name.lower())
     dataset = _NO_DATASET.search(text)
     table = dataset["name"].split(".") if dataset else missing_table(text)
     if table is not None and len(table) == 3:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.suggestions import PLATFORM_NAMES, close_matches
+from lakeward.suggestions import NOTEBOOK_NAMES, close_matches
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -102,12 +102,17 @@ def _is_table(folder: Path) -> bool:
     return (folder / "_delta_log").is_dir()
 
 
+def missing_volumes(text: str) -> list[str]:
+    """Return the volumes, as `catalog/schema/volume`, whose files the error `text` does not find."""
+    return [found["name"] for found in _VOLUME.finditer(text)] if _NO_FILE.search(text) else []
+
+
 def volume_hint(text: str, settings: Settings) -> str | None:
     """Return the volumes that are close to the one that the error `text` does not find; None without one."""
-    found = _VOLUME.search(text) if _NO_FILE.search(text) else None
-    if found is None:
+    missing = missing_volumes(text)
+    if not missing:
         return None
-    catalog, schema, name = found["name"].split("/")
+    catalog, schema, name = missing[0].split("/")
     folder = settings.volumes / catalog.lower() / schema.lower()
     known = [each.name for each in folder.iterdir()] if folder.is_dir() else []
     if name.lower() in known:
@@ -133,7 +138,7 @@ def import_hint(text: str) -> str | None:
     if found is None:
         return None
     name = found["name"]
-    if name in PLATFORM_NAMES:
+    if name in NOTEBOOK_NAMES:
         runtime = f"from databricks.sdk.runtime import {name}"
         return f"Modules have no `{name}` of their own. Import it: `{runtime}`."
     line = _IMPORTS.get(name)

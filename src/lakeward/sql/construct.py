@@ -41,6 +41,11 @@ class Refusal:
     sql_state: str | None = None
     parameters: Mapping[str, str] | None = None
 
+    @classmethod
+    def of(cls, error: SqlError) -> Refusal:
+        """Return the refusal with an error's condition and text."""
+        return cls(error.condition, error.text, error.sql_state)
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -200,10 +200,9 @@ class ColumnarInference:
     def __init__(self, opened: FileOpener) -> None:
         self._opened = opened
         self._columns: dict[str, DataType] = {}
-        self._first_error: Exception | None = None
 
-    def add(self, data: bytes) -> None:
-        """Add the content of a file. Files of another format are ignored."""
+    def add(self, data: bytes) -> str | None:
+        """Add the content of a file. A file of another format is ignored; return why it cannot be read."""
         from pyspark.sql.pandas.types import from_arrow_type
 
         from lakeward.autoloader.conversion.type_merging import add_column
@@ -211,21 +210,16 @@ class ColumnarInference:
         try:
             source = self._opened(data)
         except (ValueError, EOFError, OSError) as error:
-            self._first_error = self._first_error or error
-            return
+            return str(error)
         for field in source.schema:
             add_column(self._columns, field.name, from_arrow_type(spark_compatible_type(field.type)))
+        return None
 
     def schema(self) -> StructType:
-        """Return columns in file order; a column that is always null is a string.
-
-        Raises the first file's error if no file could be read.
-        """
+        """Return columns in file order; a column that is always null is a string."""
         from pyspark.sql.types import StructField, StructType
 
         from lakeward.autoloader.conversion.type_merging import to_table_type
 
-        if self._first_error is not None and not self._columns:
-            raise self._first_error
         columns = [(name, to_table_type(dtype)) for name, dtype in self._columns.items()]
         return StructType([StructField(name, dtype) for name, dtype in columns if dtype is not None])

@@ -339,8 +339,8 @@ def _store_version(store: SchemaStore, version: SchemaVersion, *, first: bool) -
 class Inference(Protocol):
     """Schema inference of a format."""
 
-    def add(self, data: bytes) -> None:
-        """Add the content of a file."""
+    def add(self, data: bytes) -> str | None:
+        """Add the content of a file. Return why it cannot be read, where the format tells."""
 
     def schema(self) -> StructType:
         """Return the merged schema."""
@@ -366,14 +366,10 @@ def infer_schema(files: Sequence[FileStatus], options: Options, *, also_orc: boo
 
     inference = _create_inference(options, also_orc=also_orc)
     contents = FileContents(options)
-    for _, data in contents.read_all(files):
-        inference.add(data)
-    reason = ""
-    try:
-        schema = inference.schema()
-    except (ValueError, EOFError, OSError) as error:
-        schema, reason = StructType(), f": {error}".rstrip(".?")
+    reasons = [reason for _, data in contents.read_all(files) if (reason := inference.add(data))]
+    schema = inference.schema()
     if not schema.fields:
+        reason = f": {reasons[0]}".rstrip(".?") if reasons else ""
         shown = FileNames.encode(files[0].key) if files else ""
         number = f"{len(files)} {options.format} {'file' if len(files) == 1 else 'files'}"
         raise CloudFilesError(

@@ -50,13 +50,12 @@ def table_states(spark: SparkSession, table: str, checkpoints: Mapping[str, Path
     Raises:
         CloudFilesError: CF_STATE_INVALID_CHECKPOINT_PATH: no flow reads with Auto Loader.
     """
-    rows = [
-        each._replace(flow_name=flow)
+    folders = [
+        (flow, folder)
         for flow, checkpoint in sorted(checkpoints.items())
         for folder in _source_directories(checkpoint)
-        for each in _source_states(folder)
     ]
-    if not any(_source_directories(checkpoint) for checkpoint in checkpoints.values()):
+    if not folders:
         raise CloudFilesError(
             "CF_STATE_INVALID_CHECKPOINT_PATH",
             f"cloud_files_state was called with the table {table}, which no flow of a pipeline fills from "
@@ -64,6 +63,7 @@ def table_states(spark: SparkSession, table: str, checkpoints: Mapping[str, Path
             next_step="Name a streaming table over read_files or cloudFiles that was updated, or pass a "
             "checkpoint: cloud_files_state('<checkpointLocation>').",
         )
+    rows = [each._replace(flow_name=flow) for flow, folder in folders for each in _source_states(folder)]
     return spark.createDataFrame(rows, STATE_TYPE)
 
 

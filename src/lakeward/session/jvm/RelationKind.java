@@ -26,8 +26,13 @@ public class RelationKind {
         if (session.sessionState().catalog().isTempView(name)) return isBelow(temporaryTables, session.table(QuotingUtils.quoteNameParts(name))) ? "" : "temporary view";
         CatalogTable found = CatalogTable.find(session, name);
         if (found == null || !(found.catalog instanceof Catalog)) return "";
-        boolean isView = InformationSchema.holds(found.catalog.name(), found.identifier.namespace()) || ((Catalog) found.catalog).viewExists(found.identifier);
+        boolean isView = InformationSchema.holds(found.catalog.name(), found.identifier.namespace()) || isView(found);
         return isView ? "view" : "";
+    }
+
+    /** Whether a name, null for an unknown one, is that of a stored view of a lakehouse. */
+    static boolean isView(CatalogTable found) {
+        return found != null && found.catalog instanceof Catalog && ((Catalog) found.catalog).viewExists(found.identifier);
     }
 
     /** "materialized_view", "streaming_table"; null for other relations, and while the pipeline of the table runs. */

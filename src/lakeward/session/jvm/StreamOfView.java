@@ -77,31 +77,17 @@ public class StreamOfView extends SessionRule {
         }
 
         public boolean isDefinedAt(Object node) {
-            if (!(node instanceof UnresolvedRelation) || !((UnresolvedRelation) node).isStreaming()) return false;
-            return found(node) != null || travels(node);
-        }
-
-        private static boolean travels(Object node) {
-            CaseInsensitiveStringMap options = ((UnresolvedRelation) node).options();
-            return options.containsKey("versionAsOf") || options.containsKey("timestampAsOf");
-        }
-
-        /** The persistent view; null for temporary views, tables and unknown names. */
-        private CatalogTable found(Object node) {
-            Seq name = ((UnresolvedRelation) node).multipartIdentifier();
-            CatalogTable found = CatalogTable.find(session, name);
-            boolean isView = found != null && found.catalog instanceof Catalog && ((Catalog) found.catalog).viewExists(found.identifier);
-            return isView ? found : null;
+            return node instanceof UnresolvedRelation && ((UnresolvedRelation) node).isStreaming();
         }
 
         public Object applyOrElse(Object node, Function1 otherwise) {
             if (!isDefinedAt(node)) return otherwise.apply(node);
             UnresolvedRelation relation = (UnresolvedRelation) node;
-            CatalogTable found = found(node);
-            if (found == null) {
-                // Spark has an assertion for this; the error is Delta's own for a stream of a path.
-                throw PythonSqlBridge.error("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS", "0A000",
-                    "Cannot time travel views, subqueries, streams or change data feed queries.");
+            CatalogTable found = CatalogTable.find(session, relation.multipartIdentifier());
+            // A temporary view, a table, or an unknown name.
+            if (!RelationKind.isView(found)) {
+                requireCurrentVersion(relation.options());
+                return relation;
             }
             try {
                 View view = ((Catalog) found.catalog).loadView(found.identifier);
@@ -110,6 +96,13 @@ public class StreamOfView extends SessionRule {
                 throw WarehouseCatalog.sneak(e);
             }
         }
+    }
+
+    /** Spark has an assertion for this; the error is Delta's own for a stream of a path. */
+    private static void requireCurrentVersion(CaseInsensitiveStringMap options) {
+        if (!options.containsKey("versionAsOf") && !options.containsKey("timestampAsOf")) return;
+        throw PythonSqlBridge.error("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS", "0A000",
+            "Cannot time travel views, subqueries, streams or change data feed queries.");
     }
 
     public static class Streamed extends AbstractPartialFunction {

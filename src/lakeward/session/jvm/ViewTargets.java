@@ -48,7 +48,7 @@ public class ViewTargets extends SessionRule {
             String privileges = relation.options().get(UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES());
             if (!isTarget && privileges == null) return;
             CatalogTable found = CatalogTable.find(session, relation.multipartIdentifier());
-            if (found == null || !(found.catalog instanceof Catalog) || !((Catalog) found.catalog).viewExists(found.identifier)) return;
+            if (!RelationKind.isView(found)) return;
             String name = found.catalog.name() + "`.`" + found.identifier.namespace()[0] + "`.`" + found.identifier.name();
             ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE");

@@ -182,7 +182,7 @@ def _alter(cursor: TokenCursor) -> AlterSchedule | Refusal:
     except Unmatched:
         return syntax_error(cursor, f"ALTER {LABELS[kind].upper()}")
     except SqlError as error:
-        return Refusal(error.condition, error.text, error.sql_state)
+        return Refusal.of(error)
     text = "" if action == "DROP" else cursor.text(begin)
     return AlterSchedule(kind, table, text, is_new=action == "ADD")
 

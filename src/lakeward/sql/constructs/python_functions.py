@@ -143,7 +143,7 @@ def _create_function(cursor: TokenCursor) -> Edits | Refusal:
     try:
         function.load()
     except SqlError as error:
-        return Refusal(error.condition, error.text, error.sql_state)
+        return Refusal.of(error)
     arguments = "".join(f", {quote_name([each])}" for each in parameters)
     call = Edit(body.start, body.end, f"{CALL}('{function.encode()}'{arguments})")
     removed = [Edit(token.start, token.end, "") for token in clauses.removed]
