@@ -15,10 +15,10 @@ import pytest
 from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
-from lakeward.autoloader.discovery.file_listing import FileNames
+from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.read_plan import create_lister
-from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, resolve_schema
+from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, infer_schema, resolve_schema
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
 from tests.autoloader.reader_harness import rows_of, schema_of
@@ -135,6 +135,35 @@ def test_files_of_another_format_are_an_error_with_the_reason(
     )
     with pytest.raises(CloudFilesError, match=message):
         names(tmp_path / "in", location=tmp_path / "s", cf_format=cf_format)
+
+
+@pytest.mark.rule("2.1.7")
+@pytest.mark.parametrize("is_damaged_first", [True, False])
+@pytest.mark.parametrize(
+    ("cf_format", "reason"),
+    [
+        ("parquet", "Parquet magic bytes not found in footer"),
+        ("orc", "Not an ORC file"),
+        ("avro", "cannot read header"),
+        ("excel", "Cannot detect file format"),
+        ("json", None),
+        ("xml", None),
+    ],
+)
+def test_a_batch_without_a_readable_file_has_the_reason_of_formats_that_tell_one(
+    tmp_path: Path, cf_format: str, reason: str | None, *, is_damaged_first: bool
+) -> None:
+    texts = ["a,b\n1,2\n", " "] if is_damaged_first else [" ", "a,b\n1,2\n"]
+    files = []
+    for number, text in enumerate(texts):
+        put(tmp_path / f"{number}.csv", text)
+        files.append(FileStatus(f"{number}.csv", str(tmp_path / f"{number}.csv"), 1, len(text)))
+    with pytest.raises(CloudFilesError, match=f"2 {cf_format} files, such as 0.csv") as error:
+        infer_schema(files, Options.of({"cloudFiles.format": cf_format}), also_orc=True)
+    if reason is None or not is_damaged_first:
+        assert ("csv:" in str(error.value)) == (reason is not None)
+    else:
+        assert f"0.csv: {reason}" in str(error.value)
 
 
 @pytest.mark.rule("3.2.3", "5.2.5", "4.3.6")

@@ -124,6 +124,9 @@ CASES = {
     "archive": Case(
         ("notebook", "a.DBC"), ("NOTEBOOK_INVALID", "export them as source files"), {"a.DBC": "PK"}
     ),
+    "archive in lower case": Case(
+        ("notebook", "a.dbc"), ("NOTEBOOK_INVALID", "export them as source files"), {"a.dbc": "PK"}
+    ),
     "text file": Case(("notebook", "a.txt"), ("NOTEBOOK_INVALID", ".py, .sql, .ipynb"), {"a.txt": "1"}),
     "empty ipynb": Case(("notebook", "a.ipynb"), ("NOTEBOOK_INVALID", "is empty"), {"a.ipynb": " "}),
     "ipynb without cells": Case(("notebook", "a.ipynb"), ("it has no 'cells'",), {"a.ipynb": "{}"}),
