@@ -8,7 +8,7 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from lakeward.check import imports
-from lakeward.check.imports import packages_of_runtimes
+from lakeward.environments import packages_of_runtimes
 from tests.check.conftest import Look
 
 
@@ -46,10 +46,12 @@ from tests.check.conftest import Look
         ("from llama_index.llms.openai.base import C", "llama-index-llms-openai"),
     ],
 )
-def test_an_import_of_a_package_that_nothing_brings_needs_it(look: Look, code: str, package: str) -> None:
-    found = look(code)
-    assert f"package {package}" in found.of("needs_seed")
-    assert f"--with {package}" in found.one(f"package {package}").cure
+def test_an_import_of_a_package_that_is_not_there_is_a_finding(look: Look, code: str, package: str) -> None:
+    found = look(code, profile="15.4").one(f"package {package}")
+    if canonicalize_name(package.removesuffix("-binary")) in packages_of_runtimes()["15.4"]:
+        assert (found.verdict, found.cure[:20]) == ("runs_with_lakeward", "Runtime 15.4 brings ")
+    else:
+        assert (found.verdict, f"--with {package}" in found.cure) == ("needs_seed", True)
 
 
 @pytest.mark.parametrize(
@@ -90,13 +92,15 @@ def test_a_package_that_the_repository_names_or_has_is_there(look: Look, files: 
     ],
 )
 def test_a_package_is_declared_by_the_name_of_its_distribution(look: Look, code: str, declared: str) -> None:
-    assert not look({"job.py": code, "requirements.txt": declared}).of("needs_seed")
+    found = look({"job.py": code, "requirements.txt": declared}).verdicts()
+    assert [name for name in found if name == f"package {declared.lower()}"] == []
 
 
 @pytest.mark.parametrize(("module", "package"), [("pkg_resources", "setuptools"), ("zmq", "pyzmq")])
 def test_a_missing_package_has_the_name_of_its_distribution(look: Look, module: str, package: str) -> None:
-    missing = look({"job.py": f"import {module}"}).of("needs_seed")
-    assert f"package {module}" not in missing and f"package {module.replace('_', '-')}" not in missing
+    missing = [
+        each for each in look({"job.py": f"import {module}"}).verdicts() if each.startswith("package ")
+    ]
     assert missing in ([], [f"package {package}"])
 
 
@@ -142,9 +146,9 @@ def test_a_package_of_the_runtime_is_named_with_its_version(
     look: Look, module: str, runtime: str, listed: str
 ) -> None:
     package, name = _MODULES[module]
-    cure = look(f"import {module}", profile=runtime).one(f"package {package}").cure
-    assert f"Runtime {listed} brings {name} {packages_of_runtimes()[listed][name]}, and lakeward" in cure
-    assert f"--with {package}" in cure
+    found = look(f"import {module}", profile=runtime).one(f"package {package}")
+    assert found.verdict == "runs_with_lakeward"
+    assert f"Runtime {listed} brings {name} {packages_of_runtimes()[listed][name]}: lakeward" in found.cure
 
 
 def test_a_package_that_came_later_is_not_part_of_an_older_runtime(look: Look) -> None:

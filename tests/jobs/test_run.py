@@ -108,6 +108,15 @@ def test_named_parameters_arrive_as_options_with_all_of_the_jobs(
     assert calls() == [["tool", "--source=s p", "--landing=/Volumes/a", "--days=2"]]
 
 
+@pytest.mark.parametrize("given", ["", "named_parameters: {}", "parameters: []"])
+def test_a_wheel_task_without_parameters_is_given_those_of_the_job(
+    run_job: Run, calls: Callable[[], Any], given: str
+) -> None:
+    run = run_job(WHEEL % given, TOOL, parameters={"source": "s p"})
+    assert states(run) == {"a": "SUCCESS"}
+    assert calls() == [["tool", "--source=s p", "--days=2"]]
+
+
 def test_positional_parameters_arrive_as_they_are(run_job: Run, calls: Callable[[], Any]) -> None:
     run_job(WHEEL % "parameters: [--x, '{{job.parameters.days}}', 3]", TOOL)
     assert calls() == [["tool", "--x", "2", "3"]]

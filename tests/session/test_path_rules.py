@@ -92,6 +92,8 @@ def test_scopes_nest(tmp_path: Path) -> None:
 def mounted(suite_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     folder = tmp_path_factory.mktemp("mounts")
     settings = suite_settings.with_(mounts=(("/mnt/given", str(folder / "mounted")),), target="rules")
+    # The volume of the table's example: in another one nothing can be written.
+    (settings.volumes / "c/s/v").mkdir(parents=True)
     yield session(settings)
     session(suite_settings)
 

@@ -17,104 +17,8 @@ from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.modules import OF_DATABRICKS, is_installed
 from lakeward.databricks_shims import REPLACED
+from lakeward.environments import NAMESPACES, distribution_of, find_runtime_package
 
-# Module -> distribution, where the names differ.
-_DISTRIBUTIONS = {
-    "_distutils_hack": "setuptools",
-    "airflow": "apache-airflow",
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "confluent_kafka": "confluent-kafka",
-    "Crypto": "pycryptodome",
-    "cv2": "opencv-python",
-    "dateutil": "python-dateutil",
-    "dns": "dnspython",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "faiss": "faiss-cpu",
-    "fitz": "pymupdf",
-    "git": "gitpython",
-    "imblearn": "imbalanced-learn",
-    "jose": "python-jose",
-    "jwt": "pyjwt",
-    "kafka": "kafka-python",
-    "ldap": "python-ldap",
-    "magic": "python-magic",
-    "mpl_toolkits": "matplotlib",
-    "MySQLdb": "mysqlclient",
-    "nacl": "pynacl",
-    "OpenSSL": "pyopenssl",
-    "osgeo": "gdal",
-    "PIL": "pillow",
-    "pkg_resources": "setuptools",
-    "pptx": "python-pptx",
-    "psycopg2": "psycopg2-binary",
-    "pylab": "matplotlib",
-    "pythoncom": "pywin32",
-    "serial": "pyserial",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "snowflake": "snowflake-connector-python",
-    "socketio": "python-socketio",
-    "sparknlp": "spark-nlp",
-    "telegram": "python-telegram-bot",
-    "umap": "umap-learn",
-    "websocket": "websocket-client",
-    "win32com": "pywin32",
-    "yaml": "pyyaml",
-    "zmq": "pyzmq",
-}
-# Distributions whose modules share a namespace, by the longest listed prefix of the module: a name, or the
-# number of parts that make one. `azure.storage.blob` is of azure-storage-blob, `azure.core.exceptions` of
-# azure-core. Anyone could register a name that nothing has, so the advice must not derive a longer one.
-_BELOW_NAMESPACES: Mapping[str, str | int] = {
-    "airflow": 1,
-    "airflow.providers": 3,
-    **dict.fromkeys(
-        (
-            *("airflow.providers.apache", "airflow.providers.cncf", "airflow.providers.common"),
-            "airflow.providers.microsoft",
-        ),
-        4,
-    ),
-    "azure": 2,
-    **dict.fromkeys(
-        (
-            *("azure.ai", "azure.communication", "azure.data", "azure.digitaltwins"),
-            *("azure.iot", "azure.keyvault", "azure.kusto", "azure.mgmt", "azure.monitor", "azure.search"),
-            *("azure.storage", "azure.synapse"),
-        ),
-        3,
-    ),
-    "azure.storage.filedatalake": "azure-storage-file-datalake",
-    "azure.storage.fileshare": "azure-storage-file-share",
-    "databricks": 2,
-    "databricks.labs": 3,
-    "google": 2,
-    **dict.fromkeys(("google.analytics", "google.cloud", "google.maps"), 3),
-    **dict.fromkeys(("google.api", "google.rpc", "google.type"), "googleapis-common-protos"),
-    "google.cloud.pubsub_v1": "google-cloud-pubsub",
-    "google.cloud.secretmanager": "google-cloud-secret-manager",
-    "google.cloud.secretmanager_v1": "google-cloud-secret-manager",
-    "google.oauth2": "google-auth",
-    "google.protobuf": "protobuf",
-    "llama_index": 1,
-    "llama_index.core": 2,
-    **dict.fromkeys(
-        (
-            *("llama_index.agent", "llama_index.embeddings", "llama_index.indices", "llama_index.llms"),
-            *("llama_index.readers", "llama_index.retrievers", "llama_index.tools"),
-            "llama_index.vector_stores",
-        ),
-        3,
-    ),
-    "opentelemetry": "opentelemetry-api",
-    "opentelemetry.sdk": "opentelemetry-sdk",
-    **dict.fromkeys(("opentelemetry.exporter", "opentelemetry.instrumentation"), 3),
-    "ruamel": 2,
-    "runtime.nutterfixture": "nutter",
-}
-_NAMESPACES = frozenset(prefix for prefix in _BELOW_NAMESPACES if "." not in prefix)
 # They open files without Python's `open`.
 _NATIVE = frozenset(
     (
@@ -137,10 +41,6 @@ DECLARING_FILES = (
     *("poetry.lock", "uv.lock", "pdm.lock"),
 )
 """Files that name packages, in addition to those that are read for requirements."""
-_FILE = Path(__file__).with_name("runtime_packages.txt")
-# Modules whose package has another name in runtimes than the one that is installed elsewhere.
-_IN_RUNTIMES = {"psycopg2": "psycopg2", "mlflow": "mlflow-skinny", "attr": "attrs"}
-_NUMBER = re.compile(r"(\d+)\.(\d+)")
 
 
 def missing_packages(
@@ -171,16 +71,20 @@ def missing_packages(
         if use.kind != "import" or _is_replaced(use):
             continue
         name = use.name.partition(".")[0]
-        package = _package_of(use.name)
+        package = distribution_of(use.name)
         if package not in there:
             is_own = name in own or name in sys.stdlib_module_names
             there[package] = is_own or _is_declared(name, package, text) or _is_provided(name, package)
         if there[package]:
             continue
-        brought = _brought_by_runtime(name, package, runtime)
-        source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
-        cure = f"{source}: declare it, or call lakeward with `--with {package}`."
-        yield Finding("needs_seed", f"package {package}", use.place, cure)
+        brought = find_runtime_package(use.name, runtime)
+        if brought is None or name in REPLACED:
+            source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
+            cure = f"{source}: declare it, or call lakeward with `--with {package}`."
+            yield Finding("needs_seed", f"package {package}", use.place, cure)
+        else:
+            cure = f"{brought}: lakeward installs it into the repository's environment."
+            yield Finding("runs_with_lakeward", f"package {package}", use.place, cure)
 
 
 def _is_replaced(use: Use) -> bool:
@@ -197,35 +101,20 @@ def package_cure(module: str, runtime: str | None) -> str:
     """Return how a module that is not there is installed; only packages of runtimes are named.
 
     >>> package_cure("yaml", "16.4")
-    'Runtime 16.4 brings pyyaml 6.0.1, and lakeward does not: declare it, or use `--with pyyaml`.'
+    'Runtime 16.4 brings pyyaml 6.0.1, and this environment has none: declare it, or use `--with pyyaml`.'
     >>> package_cure("shop.load", "16.4")
     'If a package has the module `shop`: declare it, or use `--with PACKAGE`.'
     >>> package_cure("databricks.agents.x", "16.4")
     'databricks-agents brings `databricks.agents`: declare it, or use `--with databricks-agents`.'
     """
-    name, package = module.partition(".")[0], _package_of(module)
+    name = module.partition(".")[0]
     if own := _package_of_databricks(module):
         found = ".".join(module.split(".")[: 3 if module.startswith("databricks.labs.") else 2])
         return f"{own} brings `{found}`: declare it, or use `--with {own}`."
-    brought = _brought_by_runtime(name, package, runtime)
-    if brought:
-        return f"{brought}, and lakeward does not: declare it, or use `--with {package}`."
+    brought = find_runtime_package(module, runtime)
+    if brought is not None:
+        return f"{brought}, and this environment has none: declare it, or use `--with {brought.package}`."
     return f"If a package has the module `{name}`: declare it, or use `--with PACKAGE`."
-
-
-def _package_of(module: str) -> str:
-    """Return the distribution that brings `module`.
-
-    >>> [_package_of(each) for each in ("yaml", "azure.core.exceptions", "azure.storage.blob.aio")]
-    ['pyyaml', 'azure-core', 'azure-storage-blob']
-    """
-    parts = module.split(".")
-    prefixes = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
-    rule = next((_BELOW_NAMESPACES[each] for each in prefixes if each in _BELOW_NAMESPACES), None)
-    if isinstance(rule, int):
-        first = _DISTRIBUTIONS.get(parts[0], parts[0])
-        return "-".join((first, *parts[1:rule])).replace("_", "-")
-    return rule or _DISTRIBUTIONS.get(parts[0], parts[0].replace("_", "-"))
 
 
 def _package_of_databricks(module: str) -> str | None:
@@ -276,7 +165,7 @@ def _module_names(name: str) -> list[str]:
 def _is_declared(name: str, package: str, text: str) -> bool:
     package = package.lower()
     plain = name.lower().replace("_", "-")
-    end = r"[\w-]*" if name in _NAMESPACES else r"(-binary|-python|-py|-client|-sdk|-skinny|-core)?(?![\w-])"
+    end = r"[\w-]*" if name in NAMESPACES else r"(-binary|-python|-py|-client|-sdk|-skinny|-core)?(?![\w-])"
     return any(
         re.search(rf"(?<![\w.-])(py|python-)?{re.escape(each)}{end}", text) for each in {package, plain}
     )
@@ -285,7 +174,7 @@ def _is_declared(name: str, package: str, text: str) -> bool:
 @cache
 def _is_provided(name: str, package: str) -> bool:
     """Return whether a requirement of lakeward has the module, or pytest, which `lakeward test` installs."""
-    if name in _NAMESPACES:  # one package of `google` does not bring the others
+    if name in NAMESPACES:  # one package of `google` does not bring the others
         return canonicalize_name(package) in _closure() and is_installed(name)
     return is_installed(name) and any(
         canonicalize_name(owner) in _closure() for owner in _owners().get(name, ())
@@ -321,39 +210,3 @@ def _closure() -> frozenset[str]:
                 each.name for each in parsed if each.marker is None or each.marker.evaluate({"extra": ""})
             ]
     return frozenset(found)
-
-
-@cache
-def packages_of_runtimes() -> Mapping[str, Mapping[str, str]]:
-    """Return the version of each package, by runtime: `{"17.3": {"boto3": "1.36.2"}}`."""
-    rows = [line.split() for line in _FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
-    header, *packages = rows
-    return {
-        runtime: {row[0]: row[column] for row in packages if row[column] != "-"}
-        for column, runtime in enumerate(header[1:], start=1)
-    }
-
-
-def _brought_by_runtime(module: str, package: str, runtime: str | None) -> str | None:
-    """Return a sentence on the runtime that brings the package of `module`; None if it does not.
-
-    A runtime without a list is taken for the nearest one that has one.
-
-    >>> _brought_by_runtime("psycopg2", "psycopg2-binary", "16.4")
-    'Runtime 16.4 brings psycopg2 2.9.3'
-    >>> _brought_by_runtime("tweepy", "tweepy", "16.4")
-    """
-    listed = _nearest(runtime)
-    name = str(canonicalize_name(_IN_RUNTIMES.get(module, package)))
-    version = packages_of_runtimes()[listed].get(name)
-    return version and f"Runtime {listed} brings {name} {version}"
-
-
-def _nearest(runtime: str | None) -> str:
-    known = list(packages_of_runtimes())
-    match = _NUMBER.match(runtime or "")
-    if match is None:
-        return known[-1]
-    wanted = (int(match[1]), int(match[2]))
-    fitting = [each for each in known if tuple(map(int, each.split("."))) <= wanted]
-    return fitting[-1] if fitting else known[0]

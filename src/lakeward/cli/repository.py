@@ -44,7 +44,7 @@ def enter_environment(arguments: Sequence[str]) -> None:
         return
     folder = Path.cwd()
     declared = any((each / name).is_file() for each in (folder, *folder.parents) for name in _FILES)
-    if not (declared or required):
+    if not (declared or required or any(each.suffix in (".py", ".ipynb") for each in folder.iterdir())):
         return
     from lakeward.environments import missing_requirements, prepare_environment
 

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from lakeward.environments.imported_packages import ImportedPackage
 from lakeward.environments.installation import Installation
 from lakeward.environments.interpreters import Interpreter
 from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
@@ -40,7 +41,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Plan:
-    """An environment to build: its Python, the ways to fill it (the best first), and the decisions."""
+    """An environment to build: its Python, the ways to fill it (the best first), and the decisions.
+
+    `imported` are packages of the runtime that the code imports without declaring them.
+    """
 
     root: Path
     interpreter: Interpreter
@@ -48,12 +52,19 @@ class Plan:
     overrides: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
     relaxed: tuple[str, ...]
+    imported: tuple[ImportedPackage, ...]
     package: bool
     key: str
 
 
-def plan_environment(found: Declarations, root: Path, own: Installation, interpreter: Interpreter) -> Plan:
-    """Return the environment for the tests of the repository in `root`, which declares `found`."""
+def plan_environment(
+    found: Declarations,
+    root: Path,
+    own: Installation,
+    interpreter: Interpreter,
+    imported: tuple[ImportedPackage, ...] = (),
+) -> Plan:
+    """Return the environment for the repository in `root`, which declares `found` and imports `imported`."""
     own = replace(own, requires=(*own.requires, _PYTEST))
     reconciled = reconcile_pins(found.wanted, own.requires)
     constraints = reconcile_pins(found.constraints, own.requires)
@@ -83,12 +94,12 @@ def plan_environment(found: Declarations, root: Path, own: Installation, interpr
         # Environments of earlier versions, which did not install it, have another key.
         "always": SETUPTOOLS,
         "package": package_digest(root) if package else "",
+        "imported": sorted(f"{each.package.package}=={each.package.version}" for each in imported),
     }
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     left_out = (*found.left_out, *reconciled.left_out)
-    return Plan(
-        root, interpreter, attempts, overrides, left_out, (*reconciled.relaxed, *relaxed), package, key
-    )
+    decisions = (*reconciled.relaxed, *relaxed)
+    return Plan(root, interpreter, attempts, overrides, left_out, decisions, imported, package, key)
 
 
 def _attempts(

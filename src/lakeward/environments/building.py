@@ -41,6 +41,7 @@ def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say
             _fill(plan, folder, installer, say)
             _fit_pyarrow(site, folder, installer, say)
             provide_setuptools(site, folder, installer, say)
+            _provide_imported(plan, site, folder, installer, say)
             _remove_stand_ins(site, own, folder, installer, say)
             if plan.package:
                 _install_repository(plan, folder, site, installer, say)
@@ -112,6 +113,35 @@ def provide_setuptools(site: Path, folder: Path, installer: Installer, say: Say)
         installer.install(folder, file)
     except LakewardError as error:
         say(f"without setuptools, which the runtimes have: {error.message}")
+
+
+def _provide_imported(plan: Plan, site: Path, folder: Path, installer: Installer, say: Say) -> None:
+    """Install the packages of the runtime that the code imports, where nothing required them.
+
+    The runtime's version is preferred to another one. What is installed stays in its version, and a package
+    that cannot be installed is left out: most code of a repository runs without it.
+    """
+    installed = {
+        canonicalize_name(each.metadata["Name"]): each.version
+        for each in metadata.distributions(path=[str(site)])
+    }
+    constraints, file = folder / "installed.txt", folder / "imported.txt"
+    constraints.write_text("".join(f"{name}=={version}\n" for name, version in installed.items()), "utf-8")
+    for package, place in ((each.package, each.file) for each in plan.imported):
+        if not installed.keys().isdisjoint(map(canonicalize_name, (package.name, package.package))):
+            continue
+        error = None
+        for line in (f"{package.package}=={package.version}", package.package):
+            file.write_text(f"{line}\n", encoding="utf-8")
+            try:
+                installer.install(folder, file, "-c", str(constraints))
+            except LakewardError as failure:
+                error = failure
+            else:
+                say(f"added {line}: {package}, and {place} imports it")
+                break
+        else:
+            say(f"without {package.package}, which {place} imports: {error}")
 
 
 def require_imports(folder: Path, site: Path) -> None:

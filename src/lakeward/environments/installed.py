@@ -10,6 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from lakeward.environments.imported_packages import missing_imported_packages
 from lakeward.environments.installation import own_installation
 from lakeward.environments.model import Role
 from lakeward.environments.pin_overrides import reconcile_pins
@@ -20,8 +21,8 @@ from lakeward.environments.sources import read_all
 def missing_requirements(folder: Path) -> tuple[str, ...]:
     """Return the runtime requirements of the repository around `folder` that this environment lacks.
 
-    Packages that lakeward replaces and pins that it relaxes count as installed. In a checkout of lakeward the
-    result is empty.
+    Requirements are also packages of the platform's runtime that the code imports. Packages that lakeward
+    replaces and pins that it relaxes count as installed. In a checkout of lakeward the result is empty.
     Raises ConfigurationError for a file that cannot be read.
     """
     root = repository_root(folder)
@@ -29,13 +30,14 @@ def missing_requirements(folder: Path) -> tuple[str, ...]:
     if installation.linked and installation.package.resolve().is_relative_to(root.resolve()):
         return ()
     stated = [each for each in read_all(root).wanted if each.role is Role.RUN]
-    return tuple(
+    declared = tuple(
         each.text
         for each in reconcile_pins(stated, installation.requires).wanted
         if each.requirement is not None
         and (each.requirement.marker is None or each.requirement.marker.evaluate({"extra": ""}))
         and not is_installed(each.requirement)
     )
+    return declared + missing_imported_packages(root)
 
 
 def is_installed(requirement: Requirement) -> bool:

@@ -18,6 +18,7 @@ from lakeward.bundle import runtime_here
 from lakeward.environments.build_plan import Plan, plan_environment
 from lakeward.environments.building import build
 from lakeward.environments.environment_cache import EnvironmentCache
+from lakeward.environments.imported_packages import ImportedPackage, imported_packages
 from lakeward.environments.installation import Installation, own_installation
 from lakeward.environments.interpreters import choose_interpreter, relax_bounds
 from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
@@ -29,7 +30,7 @@ from lakeward.environments.repository import (
     python_release,
     repository_root,
 )
-from lakeward.environments.runtime import Pinned, pinned_runtime
+from lakeward.environments.runtime import Pinned, pinned_by_declarations
 from lakeward.environments.sources import read_all
 from lakeward.environments.sources.reading import read_requirements
 from lakeward.environments.uv_program import Installer, python_of, uv_program
@@ -134,10 +135,11 @@ def prepare_environment(
         found + read_requirements(added, "--with", Role.RUN, root), dict.fromkeys(excluded, "--without")
     )
     installation = own_installation()
-    planned = _plan(found, root, installation)
-    cache = EnvironmentCache(cache_dir() / "environments")
     named = os.environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
-    pinned = None if named else pinned_runtime(planned.left_out, found.lock)
+    pinned = None if named else pinned_by_declarations(found)
+    imported = _imported(found, root, pinned.runtime if pinned else named)
+    planned = _plan(found, root, installation, imported)
+    cache = EnvironmentCache(cache_dir() / "environments")
     there = None if rebuild else cache.find(planned.key)
     if there is not None:
         return Environment(root, there, False, planned, cache, pinned)
@@ -154,13 +156,26 @@ def prepare_environment(
     return Environment(root, place, True, planned, cache, pinned)
 
 
-def _plan(found: Declarations, root: Path, installation: Installation) -> Plan:
+def _imported(found: Declarations, root: Path, runtime: str | None) -> tuple[ImportedPackage, ...]:
+    """Return the packages of the runtime that the code imports and no declaration names."""
+    declared = {each.requirement.name for each in found.wanted if each.requirement is not None}
+    named = {canonicalize_name(each) for each in (*declared, *found.excluded)}
+    return tuple(
+        each
+        for each in imported_packages(root, runtime)
+        if canonicalize_name(each.package.package) not in named
+    )
+
+
+def _plan(
+    found: Declarations, root: Path, installation: Installation, imported: tuple[ImportedPackage, ...]
+) -> Plan:
     """Plan the environment of these requirements, with a Python that satisfies all of them."""
     bounds, relaxed = relax_bounds(found.python, installation.python)
     interpreter = choose_interpreter(
         bounds, installation.python, uv=uv_program(), preferred=python_release(root)
     )
-    planned = plan_environment(found, root, installation, interpreter)
+    planned = plan_environment(found, root, installation, interpreter, imported)
     return replace(planned, relaxed=(*relaxed, *planned.relaxed))
 
 

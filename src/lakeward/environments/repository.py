@@ -119,14 +119,22 @@ def has_pipelines_of_dlt(root: Path) -> bool:
 
     PyPI's package of this name, which loads data, has other functions.
     """
-    texts = [
-        (Path(folder) / name).read_text(encoding="utf-8", errors="replace")
-        for folder, name in _walk(root)
-        if name.endswith((".py", ".ipynb"))
-    ]
+    texts = [(root / file).read_text(encoding="utf-8", errors="replace") for file in code_files(root)]
     importing = [text for text in texts if _IMPORTS_DLT.search(text)]
     loads = any(_LOADING_DLT.search(text) for text in importing)
     return not loads and any(_PIPELINE_DLT.search(text) for text in importing)
+
+
+def code_files(root: Path) -> Iterator[Path]:
+    """Yield the Python files and notebooks below `root`, relative to it.
+
+    A folder that is no repository, as a home folder, is not searched below its own files.
+    """
+    is_repository = (root / ".git").exists() or any((root / mark).is_file() for mark in _MARKS)
+    found = _walk(root) if is_repository else ((str(root), each.name) for each in root.iterdir())
+    for folder, name in found:
+        if name.endswith((".py", ".ipynb")):
+            yield (Path(folder) / name).relative_to(root)
 
 
 def _files(place: Path) -> Iterator[str]:
@@ -138,6 +146,9 @@ def _files(place: Path) -> Iterator[str]:
 def _walk(place: Path) -> Iterator[tuple[str, str]]:
     for folder, folders, files in os.walk(place):
         folders[:] = [each for each in folders if each not in _NOT_LOOKED_INTO and not each.startswith(".")]
+        if "pyvenv.cfg" in files:
+            folders.clear()
+            continue
         yield from ((folder, name) for name in files)
 
 

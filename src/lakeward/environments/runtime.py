@@ -11,7 +11,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from lakeward.environments.model import LeftOut, Lock
+from lakeward.environments.model import Declarations, LeftOut, Lock
 from lakeward.environments.pin_overrides import are_compatible, reconcile_pins
 from lakeward.environments.repository import repository_root
 from lakeward.environments.sources import read_all
@@ -46,7 +46,11 @@ class Pinned:
 
 def pinned_by(folder: Path) -> Pinned | None:
     """Return the runtime of the pins in the repository around `folder`. Raises ConfigurationError."""
-    found = read_all(repository_root(folder))
+    return pinned_by_declarations(read_all(repository_root(folder)))
+
+
+def pinned_by_declarations(found: Declarations) -> Pinned | None:
+    """Return the runtime of the pins in the declarations of a repository."""
     return pinned_runtime((*found.left_out, *reconcile_pins(found.wanted, ()).left_out), found.lock)
 
 

@@ -247,15 +247,16 @@ def _prepared(context: Context, task: Task, target: str, argv: list[str], paths:
 def arguments(context: Context, task: Task) -> list[str]:
     """Return the arguments of `task`: its parameters, or its named parameters as `--name=value`.
 
-    A task with named parameters is also given every parameter of the job, which wins over its own.
+    A task without positional parameters is also given every parameter of the job, which wins over its own.
+    Source: https://docs.databricks.com/aws/en/jobs/task-parameters (Configure key-value parameters)
     """
     positional, named = task.spec.get("parameters"), task.spec.get("named_parameters")
     if positional and named:
         message = f"The task `{task.key}` has both parameters and named_parameters."
         raise ConfigurationError("TASK_INVALID", message, next_step="Keep one of them.")
-    if named:
-        return [f"--{name}={value}" for name, value in {**named, **context.parameters}.items()]
-    return [str(value) for value in positional or ()]
+    if positional:
+        return [str(value) for value in positional]
+    return [f"--{name}={value}" for name, value in {**(named or {}), **context.parameters}.items()]
 
 
 def _call(target: str) -> object:
