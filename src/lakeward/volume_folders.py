@@ -50,6 +50,12 @@ def absent_volume(volumes: Path, local: Path) -> tuple[str, ...] | None:
     return None if root.joinpath(*names).is_dir() else names
 
 
+def is_volume(volumes: Path, local: Path) -> bool:
+    """Return whether a local path is the folder of a volume: only DROP VOLUME removes it."""
+    root, inside = Path(os.path.normpath(volumes)), Path(os.path.normpath(local))
+    return root in inside.parents and len(inside.relative_to(root).parts) == _PARTS
+
+
 def missing_volume_texts(names: tuple[str, ...]) -> tuple[str, str]:
     """Return the error and the next step for a write into a volume that does not exist."""
     path = "/".join(("/Volumes", *names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from lakeward.dbutils import dbutils
 from lakeward.errors import ConfigurationError
 from lakeward.session import Settings, mapped_paths
 from lakeward.volume_folders import absent_volume
@@ -69,6 +71,57 @@ def test_spark_makes_no_volume(
 def test_folders_of_a_volume_are_made(spark: SparkSession, present: str, writer: Writer) -> None:
     writer(spark.range(1), f"{present}/a/b")
     assert os.listdir(f"{present}/a/b")
+
+
+OVERWRITERS: dict[str, Writer] = {
+    **{
+        each: lambda frame, path, each=each: frame.write.format(each).mode("overwrite").save(path)
+        for each in ("parquet", "csv", "json", "orc", "delta")
+    },
+    "directory of SQL": WRITERS["directory of SQL"],
+}
+
+
+@pytest.mark.parametrize("writer", OVERWRITERS.values(), ids=OVERWRITERS)
+@pytest.mark.parametrize("spelling", ["/Volumes/{}", "dbfs:/Volumes/{}", "/Volumes/{}/"])
+def test_a_volume_itself_can_be_overwritten(
+    spark: SparkSession, present: str, writer: Writer, spelling: str
+) -> None:
+    path = spelling.format(present.removeprefix("/Volumes/"))
+    for _ in range(2):
+        writer(spark.range(1), path)
+        assert any(name.startswith("part-") for name in os.listdir(present))
+
+
+def _delete_by_hadoop(spark: SparkSession, path: str) -> None:
+    place = spark._jvm.org.apache.hadoop.fs.Path(path)
+    assert place.getFileSystem(spark._jsc.hadoopConfiguration()).delete(place, True)
+
+
+REMOVERS: dict[str, Callable[[SparkSession, str], object]] = {
+    "dbutils": lambda spark, path: dbutils().fs.rm(path, True),
+    "shutil": lambda spark, path: shutil.rmtree(path, ignore_errors=True),
+    "hadoop": _delete_by_hadoop,
+}
+
+
+@pytest.mark.parametrize("remove", REMOVERS.values(), ids=REMOVERS)
+def test_a_volume_that_is_removed_as_a_folder_is_empty(
+    spark: SparkSession, present: str, remove: Callable[[SparkSession, str], object]
+) -> None:
+    spark.range(1).write.parquet(f"{present}/a/b")
+    Path(f"{present}/c.txt").write_text("c")
+    remove(spark, present)
+    assert os.listdir(present) == []
+    spark.range(1).write.parquet(f"{present}/a/b")
+    remove(spark, f"{present}/a")
+    assert os.listdir(present) == []
+
+
+def test_the_folder_of_a_volume_is_not_removed(present: str) -> None:
+    with pytest.raises(PermissionError, match="DROP VOLUME"):
+        os.rmdir(present)
+    assert dbutils().fs.rm(present) and os.path.isdir(present)
 
 
 def test_a_link_is_the_volume(tmp_path: Path) -> None:

@@ -181,6 +181,21 @@ def test_every_user_of_a_path_follows_the_table(
             shutil.rmtree(expected, ignore_errors=True)
 
 
+@pytest.mark.parametrize("path", ["dbfs:/mnt/given", "/dbfs/mnt/given"])
+def test_a_mounted_folder_stays_when_it_is_overwritten(mounted: SparkSession, path: str) -> None:
+    from lakeward.session import current_settings
+
+    settings = current_settings()
+    assert settings is not None
+    folder = Path(dict(settings.mounts)["/mnt/given"])
+    folder.mkdir(exist_ok=True)
+    (folder / "old.txt").write_text("old")
+    before = folder.stat().st_ino
+    mounted.range(1).write.mode("overwrite").json(path)
+    assert not (folder / "old.txt").exists() and list(folder.glob("part-*"))
+    assert folder.stat().st_ino == before
+
+
 # What the code of a user does, for every entry point that runs some.
 CODE = """
 import os, uuid

@@ -106,8 +106,8 @@ def refuse_mount_point(place: Location, call: str) -> None:
         raise ExecutionError(call, _IO, message, next_step="Call dbutils.fs.unmount first.")
 
 
-def remove(place: Location, *, recurse: bool, call: str) -> bool:
-    """Remove a file or a directory; return False if it does not exist."""
+def remove(place: Location, *, recurse: bool, call: str, keep: bool = False) -> bool:
+    """Remove a file or a directory; return False if it does not exist. `keep` leaves an empty directory."""
     local = place.local
     if not os.path.lexists(local):
         return False
@@ -115,12 +115,15 @@ def remove(place: Location, *, recurse: bool, call: str) -> bool:
     with translate_os_errors(call, place.shown):
         if not local.is_dir():
             local.unlink()
+        elif recurse and keep:
+            for each in local.iterdir():
+                remove(place.below(each.name), recurse=True, call=call)
         elif recurse:
             shutil.rmtree(local)
         elif any(local.iterdir()):
             message = f"Directory {place.shown} is not empty, and recurse is not set"
             raise ExecutionError(call, _IO, message)
-        else:
+        elif not keep:
             local.rmdir()
     return True
 

@@ -15,7 +15,7 @@ from lakeward.dbutils.locations import Location, locate
 from lakeward.dbutils.mounts import MountInfo
 from lakeward.dbutils.utility import Utility, also_named
 from lakeward.object_metadata import is_stored_data
-from lakeward.volume_folders import absent_volume, missing_volume_texts
+from lakeward.volume_folders import absent_volume, is_volume, missing_volume_texts
 
 _CALL = "z:com.databricks.backend.daemon.dbutils.FSUtils."
 _MOUNT_NAMES = also_named(
@@ -82,12 +82,13 @@ class FileSystem(Utility):
     @also_named(path="dir")
     def rm(self, dir: str, recurse: bool = False) -> bool:
         """Remove a file, or a directory; a non-empty one requires `recurse`. Return False if it does not
-        exist.
+        exist. Of a volume the content is removed: DROP VOLUME removes the volume.
         """
         place, call = self._at(dir, "rm")
         files.refuse_mount_point(place, call)
         self._refuse_protected(place, call)
-        return files.remove(place, recurse=recurse, call=call)
+        keep = is_volume(self._environment().settings().volumes, place.local)
+        return files.remove(place, recurse=recurse, call=call, keep=keep)
 
     @also_named(path="dir")
     def mkdirs(self, dir: str) -> bool:

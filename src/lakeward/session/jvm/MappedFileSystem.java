@@ -145,6 +145,27 @@ public class MappedFileSystem extends LocalFileSystem {
             }
         }
 
+        /** Deleting a volume or a mounted folder, as each overwrite does, leaves it empty: DROP VOLUME removes a volume. */
+        public boolean delete(Path path, boolean recursive) throws IOException {
+            File folder = pathToFile(path);
+            if (!folder.isDirectory() || !isVolumeOrMount(folder)) return super.delete(path, recursive);
+            String[] names = folder.list();
+            boolean empty = names != null && names.length == 0;
+            if (!recursive && !empty) return super.delete(path, false);
+            return recursive && FileUtil.fullyDeleteContents(folder);
+        }
+
+        /** As in volume_folders.py. */
+        private boolean isVolumeOrMount(File folder) {
+            PathMap now = LakehouseSettings.paths(map);
+            File volumes = now.local("/Volumes");
+            String above = volumes == null ? null : volumes.getPath() + "/";
+            if (above != null && folder.getPath().startsWith(above)) {
+                return folder.getPath().substring(above.length()).split("/").length == 3;
+            }
+            return now.isMapped(folder);
+        }
+
         public FileStatus getFileStatus(Path path) throws IOException {
             return named(super.getFileStatus(path), path, makeQualified(path));
         }

@@ -80,6 +80,11 @@ public class PathMap {
         return find(written, false);
     }
 
+    /** Whether a prefix leads to exactly this folder. */
+    public boolean isMapped(File folder) {
+        return folders.contains(folder.getPath());
+    }
+
     /** Catalog, schema and volume are names of Unity Catalog, whose case does not count; as in session/paths.py. */
     private static String canonical(String path) {
         Matcher found = VOLUME.matcher(path);

@@ -28,11 +28,11 @@ from lakeward.session.path_redirection.translator import (
     translate_first_path,
     translate_two_paths,
 )
-from lakeward.volume_folders import absent_volume, missing_volume_texts
+from lakeward.volume_folders import absent_volume, is_volume, missing_volume_texts
 
 FIRST_PATH = (
     *("access", "chdir", "chflags", "chmod", "chown", "getxattr", "lchflags", "lchmod", "lchown", "listdir"),
-    *("listxattr", "lstat", "mkfifo", "mknod", "open", "pathconf", "remove", "removexattr", "rmdir"),
+    *("listxattr", "lstat", "mkfifo", "mknod", "open", "pathconf", "remove", "removexattr"),
     *("setxattr", "stat", "statvfs", "truncate", "unlink", "utime"),
 )
 
@@ -50,6 +50,7 @@ def _functions(translator: PathTranslator) -> Iterator[tuple[str, Function]]:
         *one_path,
         *two_paths,
         ("mkdir", _mkdir),
+        ("rmdir", _rmdir),
         ("scandir", scandir),
         ("readlink", _readlink),
         ("getcwd", _getcwd),
@@ -67,14 +68,33 @@ def _mkdir(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
     make = translate_first_path(translator, plain)
 
     def call(path: Any, *args: Any, **kwargs: Any) -> Any:
-        local = translator.find(path)
-        volumes = dict(translator.map.entries).get("/Volumes") if local is not None else None
-        if volumes and (names := absent_volume(Path(volumes), Path(os.fsdecode(local)))) is not None:
+        volumes, local = _in_volumes(translator, path)
+        if volumes and (names := absent_volume(volumes, local)) is not None:
             # No such file: what `open` reports for the same path, and what code catches.
             raise FileNotFoundError(errno.ENOENT, " ".join(missing_volume_texts(names)), os.fspath(path))
         return make(path, *args, **kwargs)
 
     return call
+
+
+def _rmdir(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
+    """Remove folders inside of volumes; `shutil.rmtree` leaves a volume empty."""
+    remove = translate_first_path(translator, plain)
+
+    def call(path: Any, *args: Any, **kwargs: Any) -> Any:
+        volumes, local = _in_volumes(translator, path)
+        if volumes and is_volume(volumes, local) and local.is_dir():
+            raise PermissionError(errno.EPERM, "A volume is removed by DROP VOLUME alone", os.fspath(path))
+        return remove(path, *args, **kwargs)
+
+    return call
+
+
+def _in_volumes(translator: PathTranslator, path: Any) -> tuple[Path | None, Path]:
+    """Return the folder of all volumes, None for paths that are not mapped, and the local path."""
+    local = translator.find(path)
+    volumes = dict(translator.map.entries).get("/Volumes") if local is not None else None
+    return Path(volumes) if volumes else None, Path(os.fsdecode(local or ""))
 
 
 def _readlink(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
