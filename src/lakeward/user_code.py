@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
+import warnings
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
+from types import FrameType
 
 # Folders that hold other people's code, or what tools have made.
 _OTHER_FOLDERS = frozenset(
@@ -49,6 +52,19 @@ def is_user_file(path: object, roots: Iterable[str | Path] = ()) -> bool:
     return any(
         file.is_relative_to(folder) or resolved.is_relative_to(Path(folder).resolve()) for folder in folders
     )
+
+
+def warn_user(text: str) -> None:
+    """Show a warning at the line of the user's code that is being executed, once per line."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        warnings.warn(text, stacklevel=2)
+        return
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    name = frame.f_globals.get("__name__")
+    warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno, name, registry)
 
 
 @lru_cache(maxsize=4096)

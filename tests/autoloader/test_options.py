@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.options.option_table import FORMATS, OPTIONS, find_option
+from lakeward.autoloader.options.option_table import FORMATS, OPTIONS, Option, find_option
 from lakeward.autoloader.options.option_values import (
     Options,
     option_warnings,
@@ -285,6 +285,13 @@ def test_accepted_options_warn_without_their_values() -> None:
     texts = option_warnings(options)
     assert len(texts) == 2
     assert "hunter2" not in "".join(texts)
+
+
+@pytest.mark.parametrize("row", [row for row in OPTIONS if row.verdict == "accepted" and row.default])
+def test_an_option_with_its_default_is_no_warning(row: Option) -> None:
+    assert not option_warnings(Options.of({**JSON, row.key: str(row.default)}))
+    assert not option_warnings(Options.of({**JSON, row.key: f" {str(row.default).upper()} "}))
+    assert option_warnings(Options.of({**JSON, row.key: "7"}))
 
 
 def test_a_bad_value_of_a_secret_is_not_shown() -> None:

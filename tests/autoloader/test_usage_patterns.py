@@ -92,10 +92,12 @@ def test_options_from_a_file_and_bad_records_as_a_table(landing: Landing) -> Non
     landing.put("20250101/other.json", {"id": 9})
     stream = spark.readStream.format("cloudFiles").options(**read).schema("id LONG, name STRING")
     day = F.regexp_extract("file.file_path", r"/(\d{8})/", 1).alias("day")
-    rows = stream.load(f"{landing.folder}/").select("*", F.col("_metadata").alias("file")).select("*", day)
+    with pytest.warns(UserWarning, match="Option inferSchema has no effect here") as warned:
+        loaded = stream.load(f"{landing.folder}/")
+    assert [each.filename for each in warned] == [__file__]
+    rows = loaded.select("*", F.col("_metadata").alias("file")).select("*", day)
     writer = rows.writeStream.format("delta").options(**write).outputMode("append")
-    with pytest.warns(UserWarning, match="Option inferSchema has no effect here"):
-        query = writer.trigger(availableNow=True).table(landing.table)  # type: ignore[attr-defined]
+    query = writer.trigger(availableNow=True).table(landing.table)  # type: ignore[attr-defined]
     query.awaitTermination()
     assert landing.rows("id", "name", "day", "file.file_name") == [(1, "Sol", "20250101", "codex.json")]
     files = [str(path) for path in bad.rglob("*") if path.is_file()]

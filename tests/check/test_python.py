@@ -86,6 +86,14 @@ def test_options_in_a_dict_are_found_wherever_it_goes(look: Look) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("value", "verdict"), [('"false"', "runs_with_lakeward"), ("True", "differs")])
+def test_an_option_without_effect_that_has_its_default_does_not_differ(
+    look: Look, value: str, verdict: str
+) -> None:
+    code = f'spark.readStream.format("cloudFiles").option("cloudFiles.useNotifications", {value})'
+    assert look(code).verdicts()["option cloudFiles.useNotifications"] == verdict
+
+
 def test_a_dataframe_is_known_by_what_made_it_its_annotation_or_its_name(look: Look) -> None:
     found = look("""\
 from pyspark.sql import DataFrame

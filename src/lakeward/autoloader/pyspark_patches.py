@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -35,6 +34,7 @@ from lakeward.spark_internals import (
     scala_list,
     use_python_progress,
 )
+from lakeward.user_code import warn_user
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -134,6 +134,8 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
         plan, columns = define_stream(spark, path=path, user_options=seen.options, user_schema=schema)
     except CloudFilesError as error:
         raise to_analysis_exception(error) from None
+    for sentence in option_warnings(plan.user_options):
+        warn_user(sentence)
     own_metadata = METADATA in columns.names
     metadata = [] if own_metadata else [raw_metadata_field()]
     full = StructType([*columns.fields, *metadata])
@@ -262,8 +264,6 @@ def _validate(plan: ReadPlan) -> None:
             cleaning_policy(plan.user_options, plan.source, plan.names)
     except CloudFilesError as error:
         raise to_analysis_exception(error) from None
-    for sentence in option_warnings(plan.user_options):
-        warnings.warn(sentence, stacklevel=5)
 
 
 def _await_earlier_query(plan: ReadPlan) -> None:

@@ -22,7 +22,7 @@ class Option:
         key: The spelling of the documentation.
         kind: The type of the value.
         default: Default value as text, None for no default.
-        verdict: `supported`, or `accepted`: no effect here, one warning at the start.
+        verdict: `supported`, or `accepted`: no effect here, one warning unless the value is the default.
         note: Explanation on the options page and in the warning.
         choices: Values of a `choice`.
         secret: Whether the value must not appear in messages.
@@ -37,6 +37,10 @@ class Option:
     choices: tuple[str, ...] = ()
     secret: bool = False
     formats: tuple[str, ...] = ()
+
+    def is_default(self, value: str) -> bool:
+        """Return whether a value is that which the option has anyway."""
+        return self.default is not None and value.strip().lower() == self.default.lower()
 
 
 _CSV, _JSON, _XML, _RECORDS = ("csv",), ("json",), ("xml",), ("csv", "json", "xml")

@@ -422,12 +422,15 @@ def has_fixed_schema(options: Options) -> bool:
 
 
 def option_warnings(options: Options) -> list[str]:
-    """Return a warning for each accepted option without effect; values are never included."""
-    rows = (find_option(key) for key in options.raw)
+    """Return a warning for each accepted option without effect that does not have its default value.
+
+    Values are never included.
+    """
+    rows = ((find_option(key), value) for key, value in options.raw.items())
     return [
         f"Option {row.key} has no effect here: {row.note}."
-        for row in rows
-        if row and row.verdict == "accepted"
+        for row, value in rows
+        if row and row.verdict == "accepted" and not row.is_default(value)
     ]
 
 

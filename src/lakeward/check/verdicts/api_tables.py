@@ -64,7 +64,7 @@ def option(use: Use) -> Fact | None:
     ):
         known = ", ".join(READABLE_FORMATS)
         return Fact(f"{name}={use.detail}", "refused", f"Formats that can be read: {known}.")
-    if row.verdict == "accepted":
+    if row.verdict == "accepted" and not (use.detail and row.is_default(use.detail)):
         return Fact(name, "differs", f"It has no effect here: {row.note}.")
     return Fact(name, "runs_with_lakeward", SERVED)
 
