@@ -151,11 +151,8 @@ class _Parser:
         name = self._name(name)
         if not self._open and name != self._how.row_tag:
             return
-        own = {
-            self._name(key): value
-            for key, value in attributes.items()
-            if key != "xmlns" and not key.startswith("xmlns:")
-        }
+        # Declarations of namespaces are attributes to Spark, too.
+        own = {self._name(key): value for key, value in attributes.items()}
         element = Element(name, own, self._text, self._at)
         if self._open:
             self._open[-1].members.append(element)
