@@ -128,6 +128,7 @@ def test_whole_records_of_xml_as_one_variant(tmp_path: Path) -> None:
     [
         ("allowComments", '{"a":1 /* one */} // more'),
         ("allowUnquotedFieldNames", "{a:1}"),
+        ("allowUnquotedFieldNames", "{c:null, a:1, d:true, e:false, b:null}"),
         ("allowNumericLeadingZeros", '{"a":001}'),
         ("allowBackslashEscapingAnyCharacter", '{"b":"\\$5","a":1}'),
         ("allowUnquotedControlChars", '{"b":"x\ty","a":1}'),

@@ -224,10 +224,15 @@ class FileSource:
         next(iter(self.lister.storage.walk(self.lister.root, lambda _: True)), None)
 
     def infer_columns(
-        self, files: Sequence[FileStatus], *, of: Sequence[FileStatus] | None = None
+        self,
+        files: Sequence[FileStatus],
+        *,
+        of: Sequence[FileStatus] | None = None,
+        adds_corrupt: bool = False,
     ) -> ResolvedSchema:
         """Infer the columns of `files` from `of`, or from all of them, and apply hints.
 
+        With `adds_corrupt` malformed JSON records get a column, where nothing else keeps them.
         Raises CloudFilesError if nothing can be inferred.
         """
         from lakeward.autoloader.schema.schema_resolution import (
@@ -237,7 +242,12 @@ class FileSource:
         )
 
         version = infer_version(
-            self.options, self.lister, files, lambda: files if of is None else of, is_batch=True
+            self.options,
+            self.lister,
+            files,
+            lambda: files if of is None else of,
+            is_batch=True,
+            adds_corrupt=adds_corrupt,
         )
         if has_fixed_schema(self.options):
             return ResolvedSchema(*version, "none", None)

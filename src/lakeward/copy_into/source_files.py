@@ -51,7 +51,7 @@ class SourceFiles:
         request = self.request
         merged = request.flag("mergeSchema", default=False) or request.format not in _BY_ONE_FILE
         try:
-            columns = self.source.infer_columns(files, of=None if merged else files[:1])
+            columns = self.source.infer_columns(files, of=None if merged else files[:1], adds_corrupt=True)
         except CloudFilesError as error:
             if error.condition != "CF_FAILED_TO_INFER_SCHEMA":
                 raise
@@ -128,8 +128,9 @@ def _stage_rows(frame: DataFrame) -> Iterator[str]:
 def _reader_options(request: CopyIntoRequest) -> dict[str, str]:
     """Return FORMAT_OPTIONS with Auto Loader's keys and COPY INTO's defaults."""
     options = dict(request.options)
-    typed = options.pop("inferschema", "false" if request.format == "csv" else "true")
-    options.pop("mergeschema", None)
+    # Spark's reader of JSON infers types whatever `inferSchema` is.
+    given = options.pop("inferschema", None) if request.format != "json" else None
+    typed = given or ("false" if request.format == "csv" else "true")
     options.setdefault("header", "false")
     options.setdefault("ignoremissingfiles", "true")
     return {

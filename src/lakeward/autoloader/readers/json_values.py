@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     rb"|'(?:[^'\\]|\\.)*'"
     rb"|/\*.*?\*/|//[^\n]*"
     rb"|[+-]?(?:NaN|Infinity|INF)\b"
-    rb"|[A-Za-z_$][\w$]*(?=\s*:)"
+    rb"|(?P<name>[A-Za-z_$][\w$]*(?=\s*:))"
     rb"|-?0\d+(?=[\s,\]}.eE]|$)"
     rb"|-?\d[\w.+-]*"
     rb"|[^\"'/NIa-zA-Z_$0-9+-]+|.",
@@ -48,6 +48,8 @@ class JsonLeniency:
     leading_zeros: bool = False
     any_escape: bool = False
     control_characters: bool = False
+    number: bytes | None = None
+    """What replaces `NaN` and the like, None for strings."""
 
     @classmethod
     def of(cls, options: Options) -> JsonLeniency:
@@ -64,11 +66,11 @@ class JsonLeniency:
 
     def strict(self, line: bytes) -> bytes | None:
         """Return the text in strict JSON, `NaN` and the like as strings; None if it is unchanged."""
-        out = [self._strict(token) for token in _TOKEN.findall(line)]
+        out = [self._strict(match[0], is_name=match["name"] is not None) for match in _TOKEN.finditer(line)]
         strict = b"".join(out)
         return None if strict == line else strict
 
-    def _strict(self, token: bytes) -> bytes:
+    def _strict(self, token: bytes, *, is_name: bool) -> bytes:
         first = token[:1]
         if first == b'"' and len(token) > 1:
             return self._text(token)
@@ -78,12 +80,10 @@ class JsonLeniency:
         if self.comments and token[:2] in (b"/*", b"//"):
             return b" "
         if self.words and token.lstrip(b"+-") in (b"NaN", b"Infinity", b"INF"):
-            return b'"' + token + b'"'
+            return self.number or b'"' + token + b'"'
         if self.leading_zeros and token.lstrip(b"-")[:1] == b"0" and token.lstrip(b"-").isdigit():
             return token[: token.startswith(b"-")] + (token.lstrip(b"-").lstrip(b"0") or b"0")
-        if self.unquoted_names and (first.isalpha() or first in (b"_", b"$")) and len(token) >= 1:
-            return token if token in (b"true", b"false", b"null") else b'"' + token + b'"'
-        return token
+        return b'"' + token + b'"' if is_name and self.unquoted_names else token
 
     def _text(self, token: bytes) -> bytes:
         if self.any_escape and b"\\" in token:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -84,6 +85,8 @@ def _arrow_column_type(column: pa.ChunkedArray, as_string: bool) -> DataType:
     raise _AmbiguousType
 
 
+# The type of `NaN` and `Infinity` is that of this number: DOUBLE, also where decimals are preferred.
+_NUMBER = b"1e99"
 # Limits memory: records with a member per day or device have unlimited shapes.
 _MAX_SHAPES = 10_000
 # Decoding multiplies the size; larger files are decoded line by line.
@@ -91,14 +94,19 @@ _MAX_WHOLE_DECODE = 16 << 20
 
 
 class JsonInference:
-    """Infers the schema over several files."""
+    """Infers the schema over several files.
 
-    def __init__(self, options: Options) -> None:
+    With `adds_corrupt` the schema of files with malformed records has the column that keeps them, as that of
+    Spark's batch reader; without it a rescued column keeps them.
+    """
+
+    def __init__(self, options: Options, *, adds_corrupt: bool = False) -> None:
         # Cached: option lookups per value are slow.
         self._typed = options.infer_types
         self._as_string = options.flag("primitivesAsString")
         self._timestamps = options.flag("inferTimestamp")
-        self._text = JsonText.of(options)
+        text = JsonText.of(options)
+        self._text = replace(text, leniency=replace(text.leniency, number=_NUMBER)) if self._typed else text
         self._multi_line = options.flag("multiLine")
         # The precision of a decimal is the number of written digits.
         exact = Decimal if options.flag("prefersDecimal") else None
@@ -106,6 +114,11 @@ class JsonInference:
         members: Any = dict[str, Any] if self._typed else dict[str, msgspec.Raw]
         self._record = msgspec.json.Decoder(members, float_hook=exact).decode
         self._drop_null = options.flag("dropFieldIfAllNull")
+        is_kept = (
+            adds_corrupt and options.value("mode") == "PERMISSIVE" and not options.is_set("badRecordsPath")
+        )
+        self._corrupt = options.text("columnNameOfCorruptRecord") if is_kept else None
+        self._is_corrupt = False
         self._columns: dict[str, DataType] = {}
         self._known: tuple[int, Callable[[bytes], object]] = (0, len)
         # Values of the same shape have the same type, unless it depends on digits or text.
@@ -169,6 +182,7 @@ class JsonInference:
         try:
             records = self._text.members(line)
         except InvalidJson:
+            self._is_corrupt = True
             return []
         if not self._typed:
             return records
@@ -176,6 +190,8 @@ class JsonInference:
 
     def schema(self) -> StructType:
         """Return columns in alphabetical order (AL-2.2.10)."""
+        if self._is_corrupt and self._corrupt and self._columns:
+            self._columns.setdefault(self._corrupt, StringType())
         schema = to_table_type(self.types(), drop_null=self._drop_null)
         return schema if isinstance(schema, StructType) else StructType()
 

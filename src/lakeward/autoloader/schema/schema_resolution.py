@@ -264,11 +264,22 @@ def infer_version(
     sample: Callable[[], Sequence[FileStatus]],
     *,
     is_batch: bool,
+    adds_corrupt: bool = False,
 ) -> SchemaVersion:
     """Infer the partition columns of `files`, and their data columns from those that `sample` returns.
 
-    In a batch ORC files are read, too, and a column that files and paths have is that of the paths. Raises
-    CloudFilesError if nothing can be inferred.
+    In a batch ORC files are read, too, and a column that files and paths have is that of the paths.
+
+    Args:
+        options: The options of the source.
+        lister: The lister of the source.
+        files: The files of the source.
+        sample: Returns the files that are read.
+        is_batch: Whether a batch reads them.
+        adds_corrupt: Whether malformed JSON records get a column.
+
+    Raises:
+        CloudFilesError: Nothing can be inferred.
     """
     require_format_options(options)
     root = lister.names.key(lister.root)
@@ -283,7 +294,7 @@ def infer_version(
             if is_batch
             else "Start the stream after files have arrived, or set a schema with .schema(…).",
         )
-    data = infer_schema(list(sample()), options, also_orc=is_batch)
+    data = infer_schema(list(sample()), options, also_orc=is_batch, adds_corrupt=adds_corrupt)
     if not is_batch:
         _reject_duplicate_columns(options, data, partitions)
     return StructType([field for field in data.fields if field.name not in partitions.names]), partitions
@@ -357,14 +368,17 @@ def sample_files(files: Sequence[FileStatus], *, max_files: int, max_bytes: int)
     return sorted(chosen, key=lambda s: (s.mtime, s.key))
 
 
-def infer_schema(files: Sequence[FileStatus], options: Options, *, also_orc: bool = False) -> StructType:
+def infer_schema(
+    files: Sequence[FileStatus], options: Options, *, also_orc: bool = False, adds_corrupt: bool = False
+) -> StructType:
     """Infer the schema of files; raise CF_FAILED_TO_INFER_SCHEMA, with a reason, if none is readable.
 
-    `also_orc` includes ORC, whose schema Auto Loader does not infer (AL-2.2).
+    `also_orc` includes ORC, whose schema Auto Loader does not infer (AL-2.2). `adds_corrupt` adds a column
+    for malformed JSON records.
     """
     from lakeward.autoloader.readers.file_contents import FileContents
 
-    inference = _create_inference(options, also_orc=also_orc)
+    inference = _create_inference(options, also_orc=also_orc, adds_corrupt=adds_corrupt)
     contents = FileContents(options)
     reasons = [reason for _, data in contents.read_all(files) if (reason := inference.add(data))]
     schema = inference.schema()
@@ -380,11 +394,11 @@ def infer_schema(files: Sequence[FileStatus], options: Options, *, also_orc: boo
     return schema
 
 
-def _create_inference(options: Options, *, also_orc: bool) -> Inference:
+def _create_inference(options: Options, *, also_orc: bool, adds_corrupt: bool) -> Inference:
     if options.format == "json":
         from lakeward.autoloader.schema.json_inference import JsonInference
 
-        return JsonInference(options)
+        return JsonInference(options, adds_corrupt=adds_corrupt)
     if options.format == "csv":
         from lakeward.autoloader.schema.csv_inference import CsvInference
 
