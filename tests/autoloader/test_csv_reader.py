@@ -61,6 +61,7 @@ def test_any_cells_written_by_another_program_come_back(
         ('"",x', [None, "x"]),
         (",x", [None, "x"]),
         ('"open,b', ["open,b", None]),
+        ('a,"', ["a", '"']),
     ],
 )
 def test_quotes_are_read_as_spark_reads_them(tmp_path: Path, line: str, expected: list[str | None]) -> None:

@@ -58,8 +58,8 @@ modifiedAfter - supported     | modifiedBefore - supported        | recursiveFil
 ignoreCorruptFiles false supported | ignoreMissingFiles false supported
 ignoredPathSegmentRegex ^[._] supported | rescuedDataColumn - supported | readerCaseSensitive true supported
 header - supported            | mergeSchema - accepted            | enforceSchema - accepted
-skipRows 0 supported          | maxCharsPerColumn -1 accepted     | maxColumns 20480 accepted
-unescapedQuoteHandling STOP_AT_DELIMITER accepted | preferDate true supported
+skipRows 0 supported          | maxCharsPerColumn -1 supported    | maxColumns 20480 supported
+unescapedQuoteHandling STOP_AT_DELIMITER supported | preferDate true supported
 charToEscapeQuoteEscaping - accepted | parserCaseSensitive - accepted
 inferTimestamp false supported | prefersDecimal false supported   | primitivesAsString false supported
 dropFieldIfAllNull false supported | allowSingleQuotes true supported | allowNonNumericNumbers true supported
@@ -80,6 +80,7 @@ quote " supported             | escape \ supported                | comment - su
 nullValue '' supported        | emptyValue '' supported           | nanValue NaN supported
 positiveInf Inf supported     | negativeInf -Inf supported
 ignoreLeadingWhiteSpace false supported | ignoreTrailingWhiteSpace false supported
+recursiveFieldMaxDepth - accepted
 dataAddress '' supported      | headerRows 0 supported            | operation readSheet supported
 """
 STATE = """

@@ -11,7 +11,20 @@ from functools import cache
 from typing import Literal
 
 Verdict = Literal["supported", "accepted"]
-Kind = Literal["string", "bool", "int", "bytes", "interval", "list", "ddl", "path", "choice", "timestamp"]
+Kind = Literal[
+    "string",
+    "bool",
+    "int",
+    "ratio",
+    "bytes",
+    "interval",
+    "list",
+    "ddl",
+    "path",
+    "choice",
+    "mode",
+    "timestamp",
+]
 
 
 @dataclass(frozen=True)
@@ -24,7 +37,7 @@ class Option:
         default: Default value as text, None for no default.
         verdict: `supported`, or `accepted`: no effect here, one warning unless the value is the default.
         note: Explanation on the options page and in the warning.
-        choices: Values of a `choice`.
+        choices: Values of a `choice`, or of a `mode`, for which the first one replaces unknown values.
         secret: Whether the value must not appear in messages.
         formats: Formats that support the option; empty for all.
     """
@@ -50,7 +63,12 @@ _DATES = (*_RECORDS, *_EXCEL)
 
 _RECORD_ROWS = (
     Option(
-        "mode", "choice", "PERMISSIVE", choices=("PERMISSIVE", "DROPMALFORMED", "FAILFAST"), formats=_RECORDS
+        "mode",
+        "mode",
+        "PERMISSIVE",
+        choices=("PERMISSIVE", "DROPMALFORMED", "FAILFAST"),
+        formats=_RECORDS,
+        note="other values are PERMISSIVE, as in Spark",
     ),
     Option("columnNameOfCorruptRecord", "string", "_corrupt_record", formats=_RECORDS),
     Option("multiLine", "bool", "false", formats=("csv", "json")),
@@ -71,7 +89,7 @@ _RECORD_ROWS = (
         "inferSchema", "bool", None, "accepted", "use cloudFiles.inferColumnTypes", formats=("csv", "xml")
     ),
     Option(
-        "samplingRatio", "string", "1.0", "accepted", "sampled files are read completely", formats=_RECORDS
+        "samplingRatio", "ratio", "1.0", "accepted", "sampled files are read completely", formats=_RECORDS
     ),
     Option("prefersDecimal", "bool", "false", formats=("json", "xml")),
     Option("singleVariantColumn", formats=("json", "xml"), note="the whole record as one VARIANT column"),
@@ -113,16 +131,19 @@ _CSV_ROWS = (
     Option("ignoreLeadingWhiteSpace", "bool", "false", formats=_CSV),
     Option("ignoreTrailingWhiteSpace", "bool", "false", formats=_CSV),
     Option("skipRows", "int", "0", formats=_CSV),
-    Option("maxColumns", "int", "20480", "accepted", "rows have no maximum width", formats=_CSV),
-    Option("maxCharsPerColumn", "int", "-1", "accepted", "values have no maximum length", formats=_CSV),
+    Option("maxColumns", "int", "20480", formats=_CSV),
+    Option("maxCharsPerColumn", "int", "-1", formats=_CSV, note="-1: no maximum"),
     Option("preferDate", "bool", "true", formats=("csv", "xml"), note="dates are tried before timestamps"),
     Option(
         "unescapedQuoteHandling",
-        "string",
+        "choice",
         "STOP_AT_DELIMITER",
-        "accepted",
-        "always STOP_AT_DELIMITER",
+        choices=(
+            *("STOP_AT_DELIMITER", "STOP_AT_CLOSING_QUOTE", "BACK_TO_DELIMITER", "SKIP_VALUE"),
+            "RAISE_ERROR",
+        ),
         formats=_CSV,
+        note="BACK_TO_DELIMITER is refused",
     ),
     Option(
         "parserCaseSensitive", "bool", None, "accepted", "deprecated; see readerCaseSensitive", formats=_CSV
@@ -192,6 +213,14 @@ FORMAT_ROWS = (
         "int96RebaseMode", "string", None, "accepted", "dates are read without rebasing", formats=("parquet",)
     ),
     Option("avroSchema", formats=("avro",), note="reader schema as JSON"),
+    Option(
+        "recursiveFieldMaxDepth",
+        "int",
+        None,
+        "accepted",
+        "schemas that contain themselves are not read",
+        formats=("avro",),
+    ),
     Option("wholeText", "bool", "false", formats=("text",), note="one row per file"),
 )
 

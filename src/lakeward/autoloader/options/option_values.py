@@ -59,6 +59,17 @@ def parse_int(text: str) -> int:
         raise ValueError("a whole number") from None
 
 
+def parse_ratio(text: str) -> float:
+    """Parse a number greater than 0; raise ValueError otherwise."""
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = 0.0
+    if not ratio > 0:
+        raise ValueError("a number greater than 0")
+    return ratio
+
+
 def parse_bytes(text: str) -> int:
     """Parse `10g`, `500 MB` or a number of bytes; raise ValueError otherwise."""
     match = _SIZE.fullmatch(text.strip().lower())
@@ -93,6 +104,7 @@ def parse_iso_timestamp(text: str) -> datetime:
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "bool": parse_bool,
     "int": parse_int,
+    "ratio": parse_ratio,
     "bytes": parse_bytes,
     "interval": parse_interval,
     "list": parse_list,
@@ -136,7 +148,7 @@ class Options:
         if text is None:
             return None
         try:
-            if row.kind == "choice":
+            if row.kind in ("choice", "mode"):
                 return _choice(row, text)
             return _PARSERS.get(row.kind, str)(text)
         except ValueError as error:
@@ -249,6 +261,8 @@ def _choice(row: Option, text: str) -> str:
     for choice in row.choices:
         if choice.lower() == text.strip().lower():
             return choice
+    if row.kind == "mode":
+        return row.choices[0]
     raise ValueError("one of " + ", ".join(row.choices))
 
 
@@ -455,13 +469,40 @@ def _similar_keys(key: str) -> list[str]:
     return unprefixed or [by_bare_name[name] for name in close_matches(bare, by_bare_name, max_matches=1)]
 
 
+_DEEPEST_RECURSION = 15
+
+
 def require_format_options(options: Options) -> None:
-    """Raise CloudFilesError if an option is missing or invalid that the format requires."""
+    """Raise CloudFilesError if an option of the format is missing or invalid.
+
+    Options without effect are checked, too: a value that Spark refuses is refused here.
+    """
+    for key in options.raw:
+        row = find_option(key)
+        if (
+            row is not None
+            and not row.key.startswith(PREFIX)
+            and options.format in (row.formats or READABLE_FORMATS)
+        ):
+            options.value(key)
     if options.format == "xml" and not options.text("rowTag"):
         raise CloudFilesError(
             "XML_ROW_TAG_MISSING",
             "The format is xml, but the option rowTag is not set.",
             next_step="Set it to the element name of a row: .option('rowTag', 'book').",
         )
+    if options.format == "xml" and options.text("valueTag") == "":
+        raise CloudFilesError(
+            "CF_INVALID_OPTION_VALUE",
+            "Option valueTag is set to ''; expected a name.",
+            next_step="Correct the value or remove the option.",
+        )
     if options.format in _LINE_FORMATS:
         _ = options.line_separator
+    depth = options.value("recursiveFieldMaxDepth") if options.format == "avro" else None
+    if depth is not None and depth > _DEEPEST_RECURSION:
+        raise CloudFilesError(
+            "STDS_INVALID_OPTION_VALUE.WITH_MESSAGE",
+            f"Option recursiveFieldMaxDepth is set to {depth}; the maximum is {_DEEPEST_RECURSION}.",
+            next_step="Set a smaller number, or remove the option.",
+        )

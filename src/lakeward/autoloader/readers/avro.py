@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakeward.autoloader.readers.file_contents import ColumnarFile, FileOpener
+from lakeward.errors import CloudFilesError
 
 Convert = Callable[[Any], Any]
 _PRIMITIVE_TYPES = {
@@ -187,12 +188,10 @@ AVRO_ROWS = 20_000
 
 
 def avro_opener(reader_schema: str | None) -> FileOpener:
-    """Return an opener that resolves files to `avroSchema` if set; raise ValueError if it is invalid."""
+    """Return an opener that resolves files to `avroSchema` if set; raise CloudFilesError if it is invalid."""
     from fastavro import parse_schema
 
-    given = None if reader_schema is None else json.loads(reader_schema)
-    if given is not None:
-        parse_schema(copy.deepcopy(given))
+    given = None if reader_schema is None else _parse_reader_schema(reader_schema)
 
     def open_avro(data: bytes) -> ColumnarFile:
         from fastavro import reader
@@ -210,6 +209,22 @@ def avro_opener(reader_schema: str | None) -> FileOpener:
         return ColumnarFile(arrow, _batches(source, columns, arrow))
 
     return open_avro
+
+
+def _parse_reader_schema(text: str) -> Any:
+    from fastavro import parse_schema
+    from fastavro.schema import SchemaParseException, UnknownType
+
+    try:
+        given = json.loads(text)
+        parse_schema(copy.deepcopy(given))
+    except (ValueError, KeyError, TypeError, SchemaParseException, UnknownType) as error:
+        raise CloudFilesError(
+            "CF_INVALID_OPTION_VALUE",
+            f"Option avroSchema is no Avro schema in JSON: {error}.",
+            next_step="Correct the schema or remove the option.",
+        ) from None
+    return given
 
 
 def _with_aliases(wanted: Any, written: Any) -> Any:

@@ -29,6 +29,28 @@ def _require_valid_values(options: Options) -> None:
             "Option sep is set to ''; expected one character or more.",
             next_step="Correct the value or remove the option.",
         )
+    for key, least in (("maxColumns", 1), ("maxCharsPerColumn", -1)):
+        if options.value(key) < least:
+            raise CloudFilesError(
+                "CF_INVALID_OPTION_VALUE",
+                f"Option {key} is set to {options.value(key)}; the minimum is {least}.",
+                next_step="Correct the value or remove the option.",
+            )
+    if options.value("unescapedQuoteHandling") == "BACK_TO_DELIMITER":
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_OPTION",
+            "Option unescapedQuoteHandling is set to BACK_TO_DELIMITER, which this runtime does not support.",
+            next_step="Use STOP_AT_DELIMITER, which keeps the text up to the next separator.",
+        )
+
+
+def _malformed_record(line: str, reason: str) -> CloudFilesError:
+    """Return the error of a line that the parser cannot split, in every mode, as Spark's."""
+    return CloudFilesError(
+        "MALFORMED_CSV_RECORD",
+        f"Malformed CSV record: {reason}: {' '.join(line[:200].split())}",
+        next_step="Repair the file, or change the option.",
+    )
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,9 @@ class CsvDialect:
     skip: int = 0
     separator: str | None = None
     encoding: str = "utf-8"
+    max_columns: int = 20480
+    max_chars: int = -1
+    unescaped: str = "STOP_AT_DELIMITER"
 
     @classmethod
     def of(cls, options: Options) -> CsvDialect:
@@ -69,10 +94,25 @@ class CsvDialect:
             skip=int(options.value("skipRows")),
             separator=options.line_separator,
             encoding=options.encoding,
+            max_columns=options.value("maxColumns"),
+            max_chars=options.value("maxCharsPerColumn"),
+            unescaped=options.value("unescapedQuoteHandling"),
         )
 
     def row(self, line: str) -> Row:
-        """Return the values of a line; unquoted empty values and `nullValue` are null."""
+        """Return the values of a line; unquoted empty values and `nullValue` are null.
+
+        Raises CloudFilesError for more or longer values than the options allow.
+        """
+        values = self._split(line)
+        if len(values) > self.max_columns:
+            raise _malformed_record(line, f"it has more than maxColumns = {self.max_columns} values")
+        # Most dialects have no maximum.
+        if self.max_chars >= 0 and any(value and len(value) > self.max_chars for value in values):
+            raise _malformed_record(line, f"a value is longer than maxCharsPerColumn = {self.max_chars}")
+        return values
+
+    def _split(self, line: str) -> Row:
         if not (self.quote and self.quote in line):
             values: Row = line.split(self.sep)  # type: ignore[assignment]
             if self.trim_start or self.trim_end:
@@ -120,10 +160,13 @@ class CsvDialect:
     def _read_quoted(self, line: str, at: int) -> tuple[str, int, bool]:
         """Return the value after an opening quote, its end, and whether it was quoted correctly.
 
-        An unescaped quote inside makes it an unquoted value up to the next separator (STOP_AT_DELIMITER).
+        An unescaped quote inside makes it an unquoted value up to the next separator (STOP_AT_DELIMITER), is
+        a character of the value (STOP_AT_CLOSING_QUOTE), makes it null (SKIP_VALUE) or fails (RAISE_ERROR).
         """
         out: list[str] = []
         end = len(line)
+        if at == end:
+            return self.quote, end, False
         while at < end:
             char = line[at]
             if char == self.escape and at + 1 < end and line[at + 1] in (self.quote, self.escape):
@@ -138,18 +181,33 @@ class CsvDialect:
                 run = at
                 while run < end and line[run] == self.quote:
                     run += 1
+                if run - at > 1 and self.unescaped in ("SKIP_VALUE", "RAISE_ERROR"):
+                    return self._unescaped(line, run)
                 out.append(self.quote * (run - at - 1))
                 after = run
                 while after < end and line[after] in " \t" and line[after] != self.sep:
                     after += 1
                 if after >= end or line.startswith(self.sep, after):
                     return "".join(out), after, True
+                if self.unescaped == "STOP_AT_CLOSING_QUOTE":
+                    out.append(self.quote)
+                    at = run
+                    continue
+                if self.unescaped != "STOP_AT_DELIMITER":
+                    return self._unescaped(line, run)
                 stop = line.find(self.sep, run)
                 stop = end if stop < 0 else stop
                 return f"{self.quote}{''.join(out)}{self.quote}{line[run:stop]}", stop, False
             out.append(char)
             at += 1
         return "".join(out), end, True
+
+    def _unescaped(self, line: str, at: int) -> tuple[str, int, bool]:
+        """Return a null value up to the next separator, or raise."""
+        if self.unescaped == "RAISE_ERROR":
+            raise _malformed_record(line, "a quoted value has a quote without an escape")
+        stop = line.find(self.sep, at)
+        return "", len(line) if stop < 0 else stop, False
 
 
 def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:

@@ -59,7 +59,8 @@ def parse_text_columns(data: bytes, dialect: CsvDialect) -> tuple[str, pa.Table]
                 quoted_strings_can_be_null=True,
             ),
         )
-        return (first, table) if len(names) > 1 and table.num_rows else None
+        is_table = 1 < len(names) <= dialect.max_columns and table.num_rows
+        return (first, table) if is_table else None
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
 
