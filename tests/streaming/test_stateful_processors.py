@@ -88,6 +88,22 @@ def test_state_is_kept_without_a_setting(streams: Streams, place: str, pandas: b
     spark.sql(f"DROP TABLE {table}")
 
 
+@pytest.mark.parametrize("provider", ["com.databricks.sql", "org.apache.spark.sql.execution"])
+@pytest.mark.parametrize("pandas", [False, True])
+def test_rocksdb_is_set_by_either_name(streams: Streams, provider: str, pandas: bool) -> None:
+    """Databricks' documentation of transformWithState sets the state store in each example."""
+    spark, name = streams.spark, f"processed_{uuid.uuid4().hex[:8]}"
+    checkpoint, table = str(streams.folder / name), f"main.default.{name}"
+    spark.conf.set(STORE, f"{provider}.streaming.state.RocksDBStateStoreProvider")
+    try:
+        run(totals(streams.stream(), pandas=pandas), checkpoint, table)
+        spark.sql(f"INSERT INTO {streams.table} VALUES (5, timestamp'2024-01-03', 'a')")
+        run(totals(streams.stream(), pandas=pandas), checkpoint, table)
+    finally:
+        spark.conf.unset(STORE)
+    assert sorted(spark.table(table).collect()) == [("a", 1), ("a", 6), ("b", 4)]
+
+
 def test_other_streams_do_not_see_the_setting(streams: Streams) -> None:
     """The listener runs while `start` does, when another thread may start a stream of the same session."""
     seen = []

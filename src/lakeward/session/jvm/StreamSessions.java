@@ -12,12 +12,14 @@ import scala.runtime.AbstractFunction1;
  * - The current catalog and schema, for functions of foreachBatch: Spark copies the schema where the catalog is
  *   spark_catalog alone.
  * - RocksDB as state store of transformWithState, which needs it; Spark's default is another. A setting of the
- *   user's own wins.
+ *   user's own wins, and the name of Databricks becomes the only one that Spark takes there.
  */
 public class StreamSessions extends StreamingQueryListener {
 
     private static final String STATE_STORE = "spark.sql.streaming.stateStore.providerClass";
     private static final String ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
+
+    private static final String DATABRICKS_ROCKSDB = com.databricks.sql.streaming.state.RocksDBStateStoreProvider.class.getName();
 
     /** Spark calls it before start() returns, and before the first batch. */
     public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) {
@@ -27,7 +29,8 @@ public class StreamSessions extends StreamingQueryListener {
         if (started == null) return;
         SparkSession clone = started.sparkSessionForStream();
         copyCurrentSchema((SparkSession) started.sparkSession(), clone);
-        if (!clone.sessionState().conf().contains(STATE_STORE) && started.analyzedPlan().exists(new Processor())) clone.conf().set(STATE_STORE, ROCKSDB);
+        boolean isOpen = !clone.sessionState().conf().contains(STATE_STORE) || clone.conf().get(STATE_STORE).equals(DATABRICKS_ROCKSDB);
+        if (isOpen && started.analyzedPlan().exists(new Processor())) clone.conf().set(STATE_STORE, ROCKSDB);
     }
 
     public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
