@@ -310,3 +310,17 @@ CREATE FUNCTION vector_search(x STRING) RETURNS TABLE (y STRING) RETURN SELECT x
 --> ok
 SELECT * FROM vector_search('q')
 --> ["q"]
+SELECT schema_of_json('{bad')
+--! MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT schema_of_json('[1,', map('primitivesAsString', 'true'))
+--! MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT schema_of_json(concat('{"a"', ':1}')), schema_of_json('{''b'': NaN}'), schema_of_json('')
+--> ["STRUCT<a: BIGINT>", "STRUCT<b: DOUBLE>", "STRING"]
+SELECT schema_of_csv('')
+--! MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT schema_of_csv('1,a'), schema_of_csv('1|a', map('sep', '|'))
+--> ["STRUCT<_c0: INT, _c1: STRING>", "STRUCT<_c0: INT, _c1: STRING>"]
+SELECT schema_of_json(CAST(NULL AS STRING))
+--! DATATYPE_MISMATCH.UNEXPECTED_NULL
+SELECT schema_of_json(1)
+--! DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE

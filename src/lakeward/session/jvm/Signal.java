@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.Map;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkRuntimeException;
+import org.apache.spark.SparkThrowableHelper;
 import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -53,14 +54,26 @@ public class Signal extends SparkRuntimeException {
         return Collections.singletonMap(condition.equals("USER_RAISED_EXCEPTION") ? "errorMessage" : "MESSAGE_TEXT", text);
     }
 
-    /** Called for the SELECT that SIGNAL becomes. */
+    /** Called for the SELECT that SIGNAL becomes. The SQLSTATE of a condition that the script does not declare is empty. */
     public static UTF8String raise(UTF8String condition, UTF8String state, UTF8String text) {
-        throw new Signal(condition.toString(), state.toString(), text == null ? "" : text.toString());
+        String name = condition.toString();
+        if (state.numBytes() == 0) requireCondition(name);
+        throw new Signal(name, state.numBytes() == 0 ? SparkThrowableHelper.getSqlState(name) : state.toString(),
+            text == null ? "" : text.toString());
     }
 
-    /** As `raise`, for a condition of Spark, whose message has arguments. */
+    private static void requireCondition(String name) {
+        if (SparkThrowableHelper.isValidErrorClass(name)) return;
+        throw new Signal("INVALID_HANDLER_DECLARATION.CONDITION_NOT_FOUND", "42K0Q", "Condition " + name + " not found. Declare it in the"
+            + " script (DECLARE " + name + " CONDITION), or name a condition of Spark.");
+    }
+
+    /** As `raise`, for a condition of Spark, whose message has arguments. Those without a value keep their name. */
     public static UTF8String raiseCondition(UTF8String condition, MapData arguments) {
+        requireCondition(condition.toString());
         ObjectNode values = WarehouseLayout.JSON.createObjectNode();
+        Seq names = SparkThrowableHelper.getMessageParameters(condition.toString());
+        for (int i = 0; i < names.length(); i++) values.put(names.apply(i).toString(), "<" + names.apply(i) + ">");
         for (int i = 0; i < arguments.numElements(); i++) {
             values.put(arguments.keyArray().getUTF8String(i).toString(), String.valueOf(arguments.valueArray().getUTF8String(i)));
         }

@@ -63,6 +63,7 @@ public class SqlFunctions {
         all.injectFunction(described(METASTORE, new Value(METASTORE)));
         all.injectFunction(described(JsonSchemas.NAME, new JsonSchemas.Builder()));
         all.injectFunction(described(PYTHON, new PythonCall()));
+        SchemaCalls.register(all);
         all.injectTableFunction(described(COPIED, new Relation("copied")));
         all.injectTableFunction(described(HISTORY, new Relation("history")));
         for (int i = 0; i < RELATIONS.length; i++) {

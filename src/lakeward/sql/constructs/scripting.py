@@ -65,7 +65,8 @@ def _signal(tokens: Sequence[Token], at: int) -> list[Edit]:
     # The value, if there is one, follows as it is.
     has_arguments = item == "MESSAGE_ARGUMENTS" or not (item or state)
     nothing = "" if item else ("map()" if has_arguments else "''")
-    given = "" if has_arguments else f"{quote_string(state or _DEFAULT_STATE)}, "
+    # A condition that the script does not declare has its own SQLSTATE, if it is one of Spark's.
+    given = "" if has_arguments else f"{quote_string(state or '')}, "
     call = f"SELECT {_CALL}({quote_string(condition)}, {given}{nothing}"
     before_value = tokens[at + cursor.at].end
     return [
