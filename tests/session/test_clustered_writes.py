@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 WRITERS: dict[str, Callable[[DataFrame, str], object]] = {
@@ -42,6 +43,34 @@ def test_overwrite_changes_the_columns(spark: SparkSession) -> None:
         rows.write.clusterBy("a").saveAsTable(table)
         rows.write.clusterBy("b").mode("overwrite").option("overwriteSchema", "true").saveAsTable(table)
         assert _clustering(spark, table) == ["b"]
+    finally:
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+
+@pytest.mark.parametrize("option", ["true", "false", ""])
+@pytest.mark.parametrize("layout", ["", "CLUSTER BY (a)", "CLUSTER BY (b)", "PARTITIONED BY (a)"])
+def test_overwrite_clusters_a_table_of_any_layout(spark: SparkSession, layout: str, option: str) -> None:
+    """The rows of a table are overwritten; its properties and history remain."""
+    table = f"main.default.c_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"CREATE TABLE {table} (a BIGINT, b BIGINT) {layout} TBLPROPERTIES ('own' = 'x')")
+    spark.sql(f"INSERT INTO {table} VALUES (7, 8)")
+    writer = spark.range(3).selectExpr("id AS a", "id AS b").write.clusterBy("b").mode("overwrite")
+    try:
+        if option:
+            writer = writer.option("overwriteSchema", option)
+        if layout.startswith("PART") and option != "true":
+            with pytest.raises(PySparkException) as raised:
+                writer.saveAsTable(table)
+            assert raised.value.getCondition() == "DELTA_METADATA_MISMATCH"
+            assert spark.table(table).count() == 1
+            return
+        writer.saveAsTable(table)
+        writer.saveAsTable(table)
+        detail = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+        assert (detail["clusteringColumns"], detail["partitionColumns"]) == (["b"], [])
+        assert detail["properties"]["own"] == "x"
+        assert spark.table(table).count() == 3
+        assert spark.sql(f"SELECT * FROM {table} VERSION AS OF 1").collect() == [(7, 8)]
     finally:
         spark.sql(f"DROP TABLE IF EXISTS {table}")
 

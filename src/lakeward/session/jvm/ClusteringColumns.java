@@ -2,6 +2,7 @@ package lakeward;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -13,6 +14,12 @@ import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.FieldReference;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.delta.ClusteringTableFeature$;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Protocol;
+import org.apache.spark.sql.delta.actions.Protocol$;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -36,6 +43,33 @@ public class ClusteringColumns extends SessionRule {
                 ((ClusterByTransform) known[i]).columnNames());
         }
         return known;
+    }
+
+    static boolean isIn(Transform[] partitions) {
+        for (int i = 0; i < partitions.length; i++) {
+            if (partitions[i] instanceof ClusterByTransform || partitions[i].name().equals(OF_DELTA)) return true;
+        }
+        return false;
+    }
+
+    /**
+     * Add the feature to a table without it, whose rows are overwritten: Delta adds it to a new definition alone. A
+     * table of partitions keeps them, unless its definition is overwritten, too.
+     */
+    static void support(DeltaTableV2 table, boolean hasNewSchema) {
+        Snapshot snapshot = table.initialSnapshot();
+        if (!hasNewSchema && !snapshot.metadata().partitionColumns().isEmpty()) {
+            throw PythonSqlBridge.error("DELTA_METADATA_MISMATCH", "42KDG", "A metadata mismatch was detected when writing to the Delta table.\n"
+                + "It is partitioned by " + snapshot.metadata().partitionColumns().mkString(", ") + ": to cluster it instead, set"
+                + " .option(\"overwriteSchema\", \"true\").");
+        }
+        if (snapshot.protocol().isFeatureSupported(ClusteringTableFeature$.MODULE$)) return;
+        Object[] added = new Object[] {Protocol$.MODULE$.forTableFeature(ClusteringTableFeature$.MODULE$)};
+        Protocol wanted = snapshot.protocol().merge(PythonUtils.toSeq(Arrays.asList(added)));
+        // Delta's own method prints to the user's output.
+        OptimisticTransaction transaction = table.deltaLog().startTransaction(table.catalogTable(), Option.empty());
+        transaction.commit(PythonUtils.toSeq(Arrays.asList(new Object[] {wanted})),
+            new DeltaOperation("UPGRADE PROTOCOL", new HashMap(), new String[0], new HashMap()));
     }
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {

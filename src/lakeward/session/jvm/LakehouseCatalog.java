@@ -27,6 +27,7 @@ import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.TableInfo;
 import org.apache.spark.sql.connector.catalog.View;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -281,7 +282,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         };
     }
 
-    StagedTable byDelta(String how, Identifier i, StructType s, Transform[] t, Map m) {
+    StagedTable byDelta(String how, final Identifier i, StructType s, final Transform[] t, Map m) {
         // CREATE TABLE AS SELECT: Delta ignores files that an earlier attempt left.
         if (how.equals("create")) {
             forgetDropped(i);
@@ -290,7 +291,17 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         sweep(i, m);
         StagedTable staged = how.equals("replace") ? super.stageReplace(in(i), s, t, m) : super.stageCreateOrReplace(in(i), s, t, m);
         if (isPath(i) || !(staged instanceof SupportsWrite)) return staged;
-        return new ReplacedTable(staged, folder, folder.object(in(i.namespace())[0], in(i).name(), "table.about"));
+        return new ReplacedTable(staged, folder, folder.object(in(i.namespace())[0], in(i).name(), "table.about")) {
+            void prepareOverwrite(boolean hasNewSchema) {
+                supportClustering(i, t, hasNewSchema);
+            }
+        };
+    }
+
+    private void supportClustering(Identifier i, Transform[] partitions, boolean hasNewSchema) {
+        if (!ClusteringColumns.isIn(partitions) || !super.tableExists(in(i))) return;
+        Table before = super.loadTable(in(i));
+        if (before instanceof DeltaTableV2) ClusteringColumns.support((DeltaTableV2) before, hasNewSchema);
     }
 
     public Table alterTable(Identifier i, TableChange[] changes) {

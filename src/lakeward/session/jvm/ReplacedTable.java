@@ -30,9 +30,15 @@ public class ReplacedTable extends DelegatingTable implements StagedTable, Suppo
         this.about = about;
     }
 
+    /** Called where the rows of a table are replaced, whose definition and features remain. */
+    void prepareOverwrite(boolean hasNewSchema) {
+    }
+
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
         boolean hasNewSchema = info.options().getBoolean("overwriteSchema", false);
-        keepsSchema = info.options().getBoolean(ROWS_ALONE, false) && !hasNewSchema;
+        boolean isOverwrite = info.options().getBoolean(ROWS_ALONE, false);
+        keepsSchema = isOverwrite && !hasNewSchema;
+        if (isOverwrite) prepareOverwrite(hasNewSchema);
         return ((SupportsWrite) table).newWriteBuilder(info);
     }
 
