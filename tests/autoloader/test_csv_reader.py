@@ -152,3 +152,12 @@ def test_times_by_pattern(tmp_path: Path) -> None:
         "2010-12-01T08:26:00+00:00",
         "2010-12-31T08:05:00+00:00",
     ]
+
+
+@pytest.mark.parametrize("text", ["--5", "+-5", "-+5", "5-", "+", "-"])
+@pytest.mark.parametrize("dtype", ["byte", "short", "integer", "long"])
+def test_signs_that_are_no_number_are_rescued(tmp_path: Path, dtype: str, text: str) -> None:
+    path = written(tmp_path, f"{text}\n+7\n")
+    rows = rows_of([path], schema_of(a=dtype), rescued="r", cf_format="csv")
+    assert [row["a"] for row in rows] == [None, 7]
+    assert f'"{text}"' in rows[0]["r"]

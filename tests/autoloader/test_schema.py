@@ -200,6 +200,7 @@ def test_partition_columns_by_layout_by_option_and_not_at_all() -> None:
     json = {"cloudFiles.format": "json"}
     assert infer_partition_schema(paths, Options.of(json), None).simpleString() == "struct<y:int,k:string>"
     assert infer_partition_schema([*paths, "/z=1/f"], Options.of(json), None).simpleString() == "struct<>"
+    assert infer_partition_schema(["/y=--5/f"], Options.of(json), None).simpleString() == "struct<y:string>"
     for option, expected in (("y,day", "struct<y:int,day:string>"), ("", "struct<>")):
         options = Options.of({**json, "cloudFiles.partitionColumns": option})
         assert infer_partition_schema(paths, options, None).simpleString() == expected

@@ -20,11 +20,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakeward.autoloader.conversion.date_patterns import parse_zone
 from lakeward.autoloader.conversion.text_parsing import (
     TextFormats,
     cast_text_column,
     common_shape,
-    parse_zone,
     value_parser,
 )
 

@@ -10,43 +10,26 @@ import binascii
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import date, datetime, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from functools import cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import DataType
 
+from lakeward.autoloader.conversion.date_patterns import EPOCH, DatePattern, parse_zone, to_micros
 from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 _ISO = re.compile(
     r"\s*([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})"
     r"(?:[ T](?:(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?(.*))?)?)?\s*",
     re.DOTALL,
 )
 _DATE = re.compile(r"\s*([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?\s*", re.DOTALL)
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
-
-
-@cache
-def parse_zone(name: str) -> tzinfo | None:
-    """Parse a Java zone name: `Z`, `+02:00`, `GMT+1`, `Europe/Paris`; None if unknown."""
-    text = name.strip()
-    if text in ("Z", "UTC", "GMT", "UT", "Etc/UTC"):
-        return timezone.utc
-    match = _OFFSET.fullmatch(text)
-    if match:
-        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0), seconds=int(match[4] or 0))
-        return timezone(-offset if match[1] == "-" else offset) if offset <= timedelta(hours=18) else None
-    try:
-        return ZoneInfo(text)
-    except (KeyError, ValueError, OSError):
-        return None
 
 
 def parse_timestamp(text: str, zone: tzinfo | None) -> int | None:
@@ -67,7 +50,7 @@ def parse_timestamp(text: str, zone: tzinfo | None) -> int | None:
         )  # fmt: skip
     except ValueError:
         return None
-    return _to_micros(moment)
+    return to_micros(moment)
 
 
 def parse_date(text: str) -> int | None:
@@ -79,106 +62,6 @@ def parse_date(text: str) -> int | None:
         return date(int(match[1]), int(match[2] or 1), int(match[3] or 1)).toordinal() - EPOCH.toordinal()
     except ValueError:
         return None
-
-
-def _to_micros(moment: datetime) -> int:
-    return (moment - EPOCH) // timedelta(microseconds=1)
-
-
-_LETTERS = {
-    "y": ("year", r"\d{1,4}"),
-    "u": ("year", r"\d{1,4}"),
-    "M": ("month", r"\d{1,2}"),
-    "L": ("month", r"\d{1,2}"),
-    "d": ("day", r"\d{1,2}"),
-    "H": ("hour", r"\d{1,2}"),
-    "k": ("hour", r"\d{1,2}"),
-    "h": ("hour12", r"\d{1,2}"),
-    "m": ("minute", r"\d{1,2}"),
-    "s": ("second", r"\d{1,2}"),
-    "S": ("fraction", r"\d{1,9}"),
-    "a": ("half", "[AaPp][Mm]"),
-    "X": ("zone", r"Z|[+-]\d{2}(?::?\d{2})?"),
-    "x": ("zone", r"[+-]\d{2}(?::?\d{2})?"),
-    "Z": ("zone", r"[+-]\d{4}|[+-]\d{2}:\d{2}|GMT.*"),
-    "V": ("zone", r"[\w/+-]+"),
-    "z": ("zone", r"[\w/+:-]+"),
-}  # fmt: skip
-# What neither Java's patterns nor Spark's have.
-_ILLEGAL_LETTERS = "AbBCfgiIjJlnNoprPRtTU"
-_FULL = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-_MONTHS = tuple(name[:3] for name in _FULL)
-
-
-class DatePattern:
-    """A Java date pattern (`yyyy-MM-dd HH:mm:ss`). Raises ValueError for unsupported letters."""
-
-    def __init__(self, pattern: str) -> None:
-        body = re.sub(
-            r"'((?:[^']|'')*)'|([A-Za-z])\2*|\[|\]|.",
-            _translate_letters,
-            pattern,
-            flags=re.DOTALL,
-        )
-        self._regex = re.compile(body)
-
-    def micros(self, text: str, zone: tzinfo | None) -> int | None:
-        """Parse a timestamp like `parse_timestamp`."""
-        match = self._regex.fullmatch(text)
-        if match is None:
-            return None
-        parts = {name: value for name, value in match.groupdict().items() if value is not None}
-        hour = int(parts.get("hour", 0))
-        if "hour12" in parts:
-            hour = int(parts["hour12"]) % 12 + (12 if parts.get("half", "am").lower() == "pm" else 0)
-        own = parse_zone(parts["zone"]) if "zone" in parts else None
-        year = parts.get("year", "1970")
-        try:
-            moment = datetime(
-                int(year) + (2000 if len(year) == 2 else 0), _month(parts), int(parts.get("day", 1)), hour,
-                int(parts.get("minute", 0)), int(parts.get("second", 0)),
-                int(parts.get("fraction", "0").ljust(6, "0")[:6]),
-                tzinfo=timezone.utc if zone is None else own or zone,
-            )  # fmt: skip
-        except ValueError:
-            return None
-        return _to_micros(moment)
-
-    def days(self, text: str) -> int | None:
-        """Parse a date like `parse_date`."""
-        micros = self.micros(text, None)
-        return None if micros is None else micros // 86_400_000_000
-
-
-def _month(parts: dict[str, str]) -> int:
-    if "name" in parts:
-        return _MONTHS.index(parts["name"][:3].title()) + 1
-    return int(parts.get("month", 1))
-
-
-def _translate_letters(match: re.Match[str]) -> str:
-    whole = match[0]
-    if match[1] is not None:
-        return re.escape(match[1].replace("''", "'") or "'")
-    if whole == "[":
-        return "(?:"
-    if whole == "]":
-        return ")?"
-    if not whole[0].isalpha():
-        return re.escape(whole)
-    if whole[0] in "ML" and len(whole) >= 3:
-        return "(?P<name>(?i:" + "|".join(_FULL if len(whole) > 3 else _MONTHS) + "))"
-    if whole[0] in "E":
-        return "[A-Za-z]+"
-    if whole[0] not in _LETTERS:
-        raise ValueError(f"a pattern without the unsupported letter {whole[0]!r}")
-    name, body = _LETTERS[whole[0]]
-    if len(whole) > 1 and body.startswith(r"\d{1,"):
-        body = rf"\d{{{len(whole)}}}" if name != "year" or len(whole) == 2 else r"\d{4}"
-    return f"(?P<{name}>{body})"
 
 
 _SPECIAL = {
@@ -228,6 +111,10 @@ class TextFormats:
             tuple(words.items()),
             not is_plain_text,
         )
+
+
+# What neither Java's patterns nor Spark's have.
+_ILLEGAL_LETTERS = "AbBCfgiIjJlnNoprPRtTU"
 
 
 @cache
@@ -319,7 +206,7 @@ def value_parser(dtype: DataType, formats: TextFormats) -> Callable[[str], Any]:
 
 
 def _parse_integer(text: str, limit: int) -> int | None:
-    if not text.isascii() or not text.lstrip("+-").isdigit() or len(text) > 40:
+    if len(text) > 40 or _INTEGER.fullmatch(text) is None:
         return None
     value = int(text)
     return value if -limit <= value < limit else None

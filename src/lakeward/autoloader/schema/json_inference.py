@@ -25,7 +25,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import parse_timestamp, parse_zone
+from lakeward.autoloader.conversion.date_patterns import parse_zone
+from lakeward.autoloader.conversion.text_parsing import parse_timestamp
 from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, parse_records

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -168,7 +169,7 @@ def _partition_type(texts: Sequence[str | None]) -> DataType:
 def _value_type(text: str) -> DataType:
     from lakeward.autoloader.conversion.text_parsing import parse_date
 
-    if text.lstrip("-").isdigit() and text.isascii():
+    if re.fullmatch(r"-?[0-9]+", text):
         value = int(text)
         if -(1 << 31) <= value < 1 << 31:
             return IntegerType()
