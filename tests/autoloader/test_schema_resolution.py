@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +20,11 @@ from lakeward.autoloader.data_sources import read_batch_files
 from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.read_plan import create_lister
+from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, infer_schema, resolve_schema
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
-from tests.autoloader.reader_harness import rows_of, schema_of
+from tests.autoloader.reader_harness import plan_of, rows_of, schema_of
 
 SAMPLE = "spark.databricks.cloudFiles.schemaInference.sampleSize"
 
@@ -201,6 +204,36 @@ def test_a_column_in_files_and_paths_is_rejected_without_partition_columns(tmp_p
     assert (left.data.names, left.partitions.names) == (["a", "p"], [])
     user_schema = resolved(tmp_path / "in", user_schema=schema_of(a="integer", p="integer"))
     assert (user_schema.partitions.names, user_schema.mode) == (["p"], "none")
+
+
+@pytest.mark.rule("5.2.1", "5.2.3")
+@pytest.mark.parametrize("options", [{}, {"cf_partitionColumns": "DAY"}])
+@pytest.mark.parametrize("user_schema", [None, schema_of(Day="date", a="integer")])
+def test_a_partition_column_has_its_name_in_any_case(
+    tmp_path: Path, user_schema: StructType | None, options: dict[str, str]
+) -> None:
+    file = tmp_path / "in" / "day=2024-01-02" / "a.json"
+    put(file, '{"a": 1}\n')
+    found = resolved(tmp_path / "in", user_schema=user_schema, location=tmp_path / "s", **options)
+    (partition,) = found.partitions.fields
+    assert (partition.name.lower(), partition.dataType.typeName()) == ("day", "date")
+    plan = replace(plan_of(found.data), source_key=f"file:{tmp_path}/in", partitions=(partition.name,))
+    columns = {field.name: field for field in (*found.data.fields, partition)}
+    builder = BatchBuilder.of(plan, StructType([*columns.values()]))
+    assert list(builder.data) == ["a"]
+    status = FileStatus(f"file:{file}", str(file), 1, 1)
+    assert builder.partition_values(partition.name, [(status, 1)]).to_pylist() == [date(2024, 1, 2)]
+
+
+@pytest.mark.rule("2.3.1", "5.2.3")
+@pytest.mark.usefixtures("spark")
+def test_a_hint_types_the_partition_column_of_its_name_in_any_case(tmp_path: Path) -> None:
+    put(tmp_path / "in" / "day=2024-01-02" / "a.json", '{"a": 1}\n')
+    found = resolved(tmp_path / "in", cf_schemaHints="Day STRING, A INT", location=tmp_path / "s")
+    assert (found.data.simpleString(), found.partitions.simpleString()) == (
+        "struct<A:int>",
+        "struct<day:string>",
+    )
 
 
 @pytest.mark.rule("3.2.11", "5.2.3")

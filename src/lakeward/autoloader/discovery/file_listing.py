@@ -170,6 +170,12 @@ def parse_partition_values(below: str) -> dict[str, str | None]:
     return out
 
 
+def partition_value(below: str, name: str) -> str | None:
+    """Return the value of a partition column in a relative path, which may have its name in another case."""
+    values = parse_partition_values(below)
+    return next((value for key, value in values.items() if key.lower() == name.lower()), None)
+
+
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".deflate", ".snappy")
 """The names of compressed files of text formats end in one of these."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakeward.autoloader.discovery.file_listing import FileNames, parse_partition_values
+from lakeward.autoloader.discovery.file_listing import FileNames, partition_value
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.read_plan import METADATA, ReadPlan, encode_file_metadata
 
@@ -155,7 +155,7 @@ class BatchBuilder:
     def partition_values(self, name: str, files: Sequence[FileSpan]) -> pa.Array:
         """Return the value of a partition column for each file."""
         root = self.plan.source_key
-        texts = [parse_partition_values(status.key[len(root) :]).get(name) for status, _ in files]
+        texts = [partition_value(status.key[len(root) :], name) for status, _ in files]
         from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
 
         dtype, arrow_type = self.schema[name].dataType, self.arrow.field(name).type

@@ -30,6 +30,7 @@ from lakeward.autoloader.discovery.file_listing import (
     FileNames,
     FileStatus,
     parse_partition_values,
+    partition_value,
 )
 from lakeward.autoloader.options.option_values import (
     Options,
@@ -130,16 +131,16 @@ def infer_partition_schema(
 ) -> StructType:
     """Return the partition columns of files with these relative paths.
 
-    With a user schema these are its columns that are partition keys. Files with different layouts have none.
+    With a user schema these are its columns that are partition keys, in any case of their names. Files with
+    different layouts have none.
     """
     configured = options.value("cloudFiles.partitionColumns")
-    values = [parse_partition_values(path) for path in below]
     if configured is not None:
         names = list(configured)
     elif options.flag("recursiveFileLookup"):
         names = []
     else:
-        layouts = {tuple(values_of_path) for values_of_path in values}
+        layouts = {tuple(parse_partition_values(path)) for path in below}
         names = list(layouts.pop()) if len(layouts) == 1 else []
     if user_schema is not None:
         known = {name.lower() for name in user_schema.names}
@@ -150,8 +151,14 @@ def infer_partition_schema(
                 f"{', '.join(user_schema.names)}.",
                 next_step="Add it to the schema, or remove it from cloudFiles.partitionColumns.",
             )
-        return StructType([field for field in user_schema.fields if field.name in names])
-    return StructType([StructField(name, _partition_type([v.get(name) for v in values])) for name in names])
+        in_paths = {name.lower() for name in names}
+        return StructType([field for field in user_schema.fields if field.name.lower() in in_paths])
+    return StructType(
+        [
+            StructField(name, _partition_type([partition_value(path, name) for path in below]))
+            for name in names
+        ]
+    )
 
 
 def _partition_type(texts: Sequence[str | None]) -> DataType:
@@ -323,13 +330,12 @@ def apply_hints_option(options: Options, version: SchemaVersion) -> SchemaVersio
         return version
     hints = parse_hints(text, parse_hint_type)
     data, partitions = version
-    own = {path[0]: dtype for path, dtype in hints if len(path) == 1}
-    typed = [(f.name, own.get(f.name, f.dataType)) for f in partitions.fields]
-    rest = [hint for hint in hints if hint[0][0] not in partitions.names]
+    in_paths = {name.lower() for name in partitions.names}
+    own = {path[0].lower(): dtype for path, dtype in hints if len(path) == 1}
     kept = StructType()
-    for name, dtype in typed:
-        kept = kept.add(name, dtype)
-    return apply_hints(data, rest), kept
+    for field in partitions.fields:
+        kept = kept.add(field.name, own.get(field.name.lower(), field.dataType))
+    return apply_hints(data, [hint for hint in hints if hint[0][0].lower() not in in_paths]), kept
 
 
 def parse_hint_type(text: str) -> DataType:
