@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward.quoting import quote_identifier
+
 if TYPE_CHECKING:
-    from pyspark.sql import Column
-    from pyspark.sql.types import DataType
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType, StructType
 
 
 def cast_by_name(value: Column, given: DataType, wanted: DataType) -> Column:
@@ -39,6 +41,20 @@ def cast_by_name(value: Column, given: DataType, wanted: DataType) -> Column:
             value, lambda _, each: cast_by_name(each, given.valueType, wanted.valueType)
         )
     return value.cast(wanted)
+
+
+def with_new_fields(rows: DataFrame, schema: StructType) -> DataFrame:
+    """Return the rows, with NULL for the nested fields that only `schema` has."""
+    from pyspark.sql import functions as F
+
+    grown = {
+        field.name: cast_by_name(
+            F.col(quote_identifier(field.name)), field.dataType, schema[field.name].dataType
+        )
+        for field in rows.schema.fields
+        if field.dataType != schema[field.name].dataType
+    }
+    return rows.withColumns(grown) if grown else rows
 
 
 def ordered_as(given: DataType, wanted: DataType) -> DataType | None:

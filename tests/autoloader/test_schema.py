@@ -116,6 +116,16 @@ def test_new_columns_go_to_the_end_and_old_ones_keep_place_and_type() -> None:
     assert grown.simpleString() == "struct<z:bigint,a:string,m:bigint>"
 
 
+@pytest.mark.rule("3.2.5")
+@pytest.mark.parametrize("form", ["ARRAY<{}>", "MAP<STRING, {}>", "MAP<{}, INT>", "STRUCT<s: MAP<INT, {}>>"])
+def test_new_fields_of_records_in_arrays_and_maps_are_added(form: str) -> None:
+    stored, found, grown = (
+        StructType.fromDDL(f"c {form.format(record)}")
+        for record in ("STRUCT<z: INT, b: INT>", "STRUCT<a: INT, b: INT>", "STRUCT<z: INT, b: INT, a: INT>")
+    )
+    assert merge_new_fields(stored, found) == grown
+
+
 def infer(folder: Path, text: str, **options: str) -> str:
     path = folder / "f"
     path.write_text(text)

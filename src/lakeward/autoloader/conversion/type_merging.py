@@ -140,6 +140,9 @@ def _merge_nested(stored: DataType, other: DataType, widen: bool) -> DataType:
         return merge_new_fields(stored, other, widen=widen)
     if isinstance(stored, ArrayType) and isinstance(other, ArrayType):
         return ArrayType(_merge_nested(stored.elementType, other.elementType, widen), stored.containsNull)
+    if isinstance(stored, MapType) and isinstance(other, MapType):
+        key = _merge_nested(stored.keyType, other.keyType, widen)
+        return MapType(key, _merge_nested(stored.valueType, other.valueType, widen), stored.valueContainsNull)
     return (widen_type(stored, other) if widen else None) or stored
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.atomic_files import atomic_write
+from lakeward.autoloader import merge_new_fields
+from lakeward.nested_types import with_new_fields
 from lakeward.pipelines.autocdc.scd1 import is_present, merge_states
 from lakeward.pipelines.autocdc.scd2 import distinct_events
 from lakeward.pipelines.graph.elements import ChangeArgs
@@ -74,6 +76,11 @@ class AuxiliaryTable:
     def rows(self, spark: SparkSession) -> DataFrame | None:
         """Return all rows, None before the first addition."""
         return spark.read.format("delta").load(str(self.folder)) if self.exists else None
+
+    def rows_for(self, added: DataFrame) -> DataFrame | None:
+        """Return all rows with the nested fields that only `added` has; Spark's union adds none in maps."""
+        rows = self.rows(added.sparkSession)
+        return None if rows is None else with_new_fields(rows, merge_new_fields(rows.schema, added.schema))
 
     def is_scattered(self, spark: SparkSession) -> bool:
         """Return whether the table has enough files for a compaction."""

@@ -157,11 +157,11 @@ class ForeachBatchHandler:
         self.auxiliary_table.add(kept, app=app, number=number)
 
     def _compare(self, added: DataFrame, truncates: DataFrame | None, number: int) -> None:
-        spark, partial = added.sparkSession, self.cdc_schema.change_args.partial
+        partial = self.cdc_schema.change_args.partial
         touched = AffectedKeys.of(added)
         if truncates is None and not touched.count:
             return
-        stored = self.auxiliary_table.rows(spark)
+        stored = self.auxiliary_table.rows_for(added)
         if stored is None:
             stored = _empty_state(added)
         of_keys = stored.where("__key IS NOT NULL")
@@ -190,7 +190,7 @@ class ForeachBatchHandler:
             touched = AffectedKeys.since(added)
             if not touched.count:
                 return
-            rows, stored = self.target.rows(spark), self.auxiliary_table.rows(spark)
+            rows, stored = self.target.rows(spark), self.auxiliary_table.rows_for(added)
             with computed_rows(rows_to_revise(rows, touched, partial=partial)) as current:
                 known = (
                     added.limit(0)
@@ -213,7 +213,7 @@ class ForeachBatchHandler:
             touched = AffectedKeys.since(added)
             if not touched.count:
                 return
-            stored = self.auxiliary_table.rows(spark)
+            stored = self.auxiliary_table.rows_for(added)
             known = (
                 added
                 if stored is None
