@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lakeward.autoloader.readers.csv_dialect import CsvDialect, split_lines
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import rows_of, schema_of
 
@@ -152,6 +154,31 @@ def test_times_by_pattern(tmp_path: Path) -> None:
         "2010-12-01T08:26:00+00:00",
         "2010-12-31T08:05:00+00:00",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "expected"),
+    [
+        ({}, 'a,"x\ny"\nb,z\n', [("a", "x\ny"), ("b", "z")]),
+        ({}, 'a,"x\\"\ny"\nb,z\n', [("a", 'x"\ny'), ("b", "z")]),
+        ({"escape": '"'}, 'a,"x""\ny"\nb,z\n', [("a", 'x"\ny'), ("b", "z")]),
+        ({"escape": ""}, 'a,"x\ny"\nb,z\n', [("a", "x\ny"), ("b", "z")]),
+        ({"quote": ""}, 'a,"x\nb,zz"\nc,"\n', [("a", '"x'), ("b", 'zz"'), ("c", '"')]),
+    ],
+)
+def test_records_of_several_lines(
+    tmp_path: Path, options: dict[str, str], text: str, expected: list[tuple[str, str]]
+) -> None:
+    schema = schema_of(a="string", b="string")
+    rows = rows_of([written(tmp_path, text)], schema, cf_format="csv", multiLine=True, **options)
+    assert [(row["a"], row["b"]) for row in rows] == expected
+
+
+def test_a_quote_that_is_never_closed_costs_time_in_proportion_to_the_file() -> None:
+    lines = ['a,"x', *["b,z"] * 400_000]
+    started = time.process_time()
+    records = split_lines("\n".join(lines).encode(), CsvDialect(multi_line=True))
+    assert (len(records), time.process_time() - started < 20) == (1, True)
 
 
 @pytest.mark.parametrize("text", ["--5", "+-5", "-+5", "5-", "+", "-"])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import date, datetime, timezone
+import math
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,6 +37,30 @@ def test_numbers_of_parquet_stay_numbers(tmp_path: Path) -> None:
     row = rows_of([path], schema, rescued="_r", cf_format="parquet")[0]
     assert row["_r"] == f'{{"VendorID":1,"passenger_count":2,"_file_path":"file:{path}"}}'
     assert (row["VendorID"], row["passenger_count"]) == (None, None)
+
+
+@pytest.mark.rule("4.1.3")
+@pytest.mark.parametrize(
+    ("dtype", "value", "expected"),
+    [
+        (pa.decimal128(38, 18), Decimal("12345678901234567890.123456789012345678"), None),
+        (pa.decimal128(5, 2), Decimal("1.50"), None),
+        (pa.float64(), 1.5, None),
+        (pa.float64(), math.nan, '"NaN"'),
+        (pa.float64(), -math.inf, '"-Infinity"'),
+        (pa.time64("us"), time(1, 2, 3), '"01:02:03"'),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_numbers_and_times_of_parquet_lose_no_digit(
+    tmp_path: Path, dtype: pa.DataType, value: Any, expected: str | None, nested: bool
+) -> None:
+    path = tmp_path / "f.parquet"
+    kept = pa.array([[value]], pa.list_(dtype)) if nested else pa.array([value], dtype)
+    pq.write_table(pa.table({"id": [1], "a": kept}), path)
+    row = rows_of([path], schema_of(id="long"), rescued="_r", cf_format="parquet")[0]
+    text = expected or str(value)
+    assert row["_r"] == f'{{"a":{f"[{text}]" if nested else text},"_file_path":"file:{path}"}}'
 
 
 @pytest.mark.rule("4.1.3")

@@ -6,12 +6,12 @@ A value is loaded if the file has the column's type, and rescued otherwise (AL-2
 from __future__ import annotations
 
 import base64
-import json
+import math
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from lakeward.autoloader.options.option_values import Options
 
 
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
 def rescued_json(value: Any) -> str | None:
     """Return a value as JSON, times as ISO text with a zone (AL-4.1.3); None for nothing to rescue."""
     plain = _json_value(value)
-    return None if plain is None else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return None if plain is None else _JSON.encode(plain).decode()
 
 
 def _json_value(value: Any) -> Any:
@@ -38,8 +41,9 @@ def _json_value(value: Any) -> Any:
         return zoned.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, date):
         return value.isoformat() + "T00:00:00.000Z"
-    if isinstance(value, Decimal):
-        return float(value) if value != int(value) else int(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        # As Spark writes them: JSON has no such numbers.
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):

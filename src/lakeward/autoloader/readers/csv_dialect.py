@@ -222,7 +222,7 @@ def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.split("\n")
     lines = lines[dialect.skip :]
-    if dialect.multi_line and dialect.quote in text:
+    if dialect.multi_line and dialect.quote and dialect.quote in text:
         lines = list(_join_quoted_lines(lines, dialect))
     return [
         line
@@ -233,17 +233,18 @@ def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
 
 def _join_quoted_lines(lines: list[str], dialect: CsvDialect) -> Iterator[str]:
     """Join lines while a quote is open."""
-    open_line: str | None = None
+    escaped = "" if dialect.escape in ("", dialect.quote) else dialect.escape + dialect.quote
+    record: list[str] = []
+    is_open = False
     for line in lines:
-        whole = line if open_line is None else f"{open_line}\n{line}"
-        bare = whole if dialect.escape == dialect.quote else whole.replace(dialect.escape + dialect.quote, "")
-        if bare.count(dialect.quote) % 2:
-            open_line = whole
-        else:
-            open_line = None
-            yield whole
-    if open_line is not None:
-        yield open_line
+        quotes = line.count(dialect.quote) - (line.count(escaped) if escaped else 0)
+        is_open ^= quotes % 2 == 1
+        record.append(line)
+        if not is_open:
+            yield "\n".join(record)
+            record.clear()
+    if record:
+        yield "\n".join(record)
 
 
 def header_names(row: Row) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class RowBuffer:
     size: int = 0
     ended: int = 0
     _texts: list[tuple[FileStatus, int, bytes]] = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list)
     _split: dict[int, list[bytes]] = field(default_factory=dict)
 
     def add(self, record: Any, lines: dict[int, bytes], line: bytes) -> None:
@@ -45,6 +47,7 @@ class RowBuffer:
         """Count the rows since the last text as those of `text`, a part of the file `status`."""
         self._texts.append((status, len(self.records) - self.ended, text))
         self.ended = len(self.records)
+        self._ends.append(self.ended)
         self.size += len(text)
 
     def rescue(self, row: int, name: str, value: str) -> None:
@@ -61,11 +64,10 @@ class RowBuffer:
         line = self.slow.get(row) or self.lines.get(row)
         if line is not None:
             return line
-        first = 0
-        for number, (_, count, text) in enumerate(self._texts):
-            if row < first + count:
-                if number not in self._split:
-                    self._split[number] = [line for line in text.split(b"\n") if line.strip()]
-                return self._split[number][row - first]
-            first += count
-        raise IndexError(row)
+        number = bisect_right(self._ends, row)
+        if number == len(self._ends):
+            raise IndexError(row)
+        _, count, text = self._texts[number]
+        if number not in self._split:
+            self._split[number] = [line for line in text.split(b"\n") if line.strip()]
+        return self._split[number][row - (self._ends[number] - count)]
