@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,3 +28,11 @@ def test_a_string_survives_quoting(value: str) -> None:
 def test_a_name_survives_quoting(parts: list[str]) -> None:
     tokens = tokenize(quote_name(parts)) or ()
     assert [unquote_token(token.text) for token in tokens if token.text != "."] == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [(r"'\101\177'", "A\x7f"), (r"'\400'", "400"), (r"'\0'", "\0"), (r"'\08'", "\x008"), (r"'a\%'", r"a\%")],
+)
+def test_escapes_are_those_of_spark(text: str, value: str) -> None:
+    assert unquote_token(text) == value

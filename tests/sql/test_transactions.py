@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import uuid
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from lakeward.session import condition_of
 from lakeward.sql import split
+from lakeward.sql.transactions import _folder, recover
 from tests.processes import SharedDaemon, environ_without, outcome
 
 _KEY = "spark.databricks.delta.commitInfo.userMetadata"
@@ -112,8 +114,9 @@ def test_a_block_that_succeeds_keeps_all_changes_and_gives_the_last_result(
     assert _rows(spark, "b") == [*_UNTOUCHED, (3, 5)]
 
 
-def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schema: str) -> None:
-    spark.sql("BEGIN TRANSACTION")
+@pytest.mark.parametrize("begin", ["BEGIN TRANSACTION", "SET AUTOCOMMIT = FALSE"])
+def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schema: str, begin: str) -> None:
+    spark.sql(begin)
     spark.sql("INSERT INTO a VALUES (3, 3)")
     spark.sql("INSERT INTO b VALUES (3, 3)")
     spark.newSession().sql(f"INSERT INTO {schema}.a VALUES (4, 4)")
@@ -122,6 +125,9 @@ def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schem
     assert condition_of(caught.value) == "TRANSACTION_ROLLBACK_CONFLICT"
     assert _rows(spark, "a") == [*_UNTOUCHED, (3, 3), (4, 4)]
     assert _rows(spark, "b") == _UNTOUCHED
+    # The statement that failed is one of the next transaction.
+    spark.sql("ROLLBACK")
+    assert spark.sql("SET AUTOCOMMIT").collect()[0][0] == str(begin == "BEGIN TRANSACTION").lower()
 
 
 @pytest.mark.parametrize("end", ["commit transaction", "ROLLBACK /* all */ WORK"])
@@ -169,6 +175,8 @@ _FAILURES = {
     "write": "INSERT INTO a SELECT 1, 1 / 0",
     "command": "CREATE TABLE c (id INT)",
     "construct": "COPY INTO a FROM",
+    "construct of Python": "CALL missing()",
+    "replace using": "INSERT INTO a REPLACE USING (c) SELECT 1, 7",
 }
 
 
@@ -307,6 +315,34 @@ def test_what_a_killed_process_wrote_is_undone(
     expected = f"a,b\n{'2,0' if kind == 'committed' else '1,1'}\n"
     assert [_sql(tmp_path, shared_daemon, counts) for _ in range(2)] == [expected] * 2
     assert not [*tmp_path.rglob("transactions/*.json")]
+
+
+@pytest.mark.parametrize("damage", ["files of the old version", "record"])
+def test_what_cannot_be_restored_is_named_and_stops_neither_the_session_nor_other_tables(
+    spark: SparkSession, schema: str, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    folder = _folder()
+    first, second = folder / "0.json", folder / "1.json"
+    for table, record in (("a", first), ("b", second)):
+        path = Path(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"].removeprefix("file:"))
+        old = [*path.glob("*.parquet")]
+        spark.sql("BEGIN TRANSACTION")
+        spark.sql(f"DELETE FROM {table}")
+        [own] = folder.glob("*-*.json")
+        shutil.copy(own, record)
+        spark.sql("COMMIT")
+        if damage != "record" and table == "a":
+            for file in old:
+                file.unlink()
+    if damage == "record":
+        first.write_text("{")
+    try:
+        recover(spark)
+        assert f"delete {first}" in caplog.text
+        assert (first.exists(), second.exists()) == (True, False)
+        assert (_rows(spark, "a"), _rows(spark, "b")) == ([], _UNTOUCHED)
+    finally:
+        first.unlink(missing_ok=True)
 
 
 # Source: https://docs.databricks.com/aws/en/sql/language-manual/control-flow/get-diagnostics-stmt

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.file_lock import FileLock
 from lakeward.quoting import quote_name
-from lakeward.session import current_settings
+from lakeward.session import current_settings, message_of
 from lakeward.spark_internals import java_session, jvm_view
 
 if TYPE_CHECKING:
@@ -98,8 +98,10 @@ def roll_back(spark: SparkSession) -> None:
     transaction = _take(spark)
     if transaction is None:
         return
-    transaction.roll_back()
-    _begin_next(spark, transaction)
+    try:
+        transaction.roll_back()
+    finally:
+        _begin_next(spark, transaction)
 
 
 def end_session(spark: SparkSession) -> None:
@@ -146,7 +148,7 @@ def _begin_next(spark: SparkSession, ended: _Transaction) -> None:
 def recover(spark: SparkSession) -> None:
     """Roll back the transactions of processes that were killed.
 
-    While another process has a transaction, that is left to a later session.
+    While another process has a transaction, that is left to a later session; what cannot be restored, too.
     """
     records = sorted(_folder().glob("*.json"))
     lock = FileLock(_folder() / "lock")
@@ -155,12 +157,18 @@ def recover(spark: SparkSession) -> None:
     try:
         for record in records:
             _log.warning("A process ended within a transaction: its changes are rolled back.")
-            shared = _restore(spark, _java(spark).written(java_session(spark), record.read_text()))
-            record.unlink()
             try:
+                shared = _restore(spark, _java(spark).written(java_session(spark), record.read_text()))
+                record.unlink()
                 _require_no_other_writer(shared)
             except SqlError as error:
                 _log.warning("%s", error)
+            except Exception as error:  # noqa: BLE001  # one table that is lost must not stop the session
+                _log.warning(
+                    "They could not be: %s Each session tries again; to keep the tables so, delete %s",
+                    message_of(error),
+                    record,
+                )
     finally:
         lock.release()
 

@@ -56,12 +56,7 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
     }
 
     public Iterator call(InternalRow arguments) {
-        try {
-            return run();
-        } catch (Throwable e) {
-            Transactions.failed((SparkSession) org.apache.spark.sql.SparkSession.active());
-            throw WarehouseCatalog.sneak(e);
-        }
+        return run();
     }
 
     private Iterator run() {

@@ -45,7 +45,7 @@ import scala.runtime.BoxedUnit;
 
 /**
  * The transactions of SQL, one at a time in a session: the tables that their statements write, and the versions of
- * these before. sql/constructs/transactions.py begins and ends them, and restores the tables.
+ * these before. sql/transactions.py begins and ends them, and restores the tables.
  *
  * Sources: https://docs.databricks.com/aws/en/transactions/transaction-modes and the conditions
  * TRANSACTION_NOT_SUPPORTED and TRANSACTION_ROLLBACK_REQUIRED_AFTER_ABORT.
@@ -191,12 +191,6 @@ public final class Transactions {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /** Called for each command of Python that has failed. */
-    static void failed(SparkSession session) {
-        Transactions open = of(session);
-        if (open != null) open.isAborted = true;
     }
 
     /** Called before a statement is parsed: after one that failed, only ROLLBACK is accepted. */
