@@ -108,13 +108,19 @@ def test_an_environment_in_use_outlives_its_successor_and_then_goes(tmp_path: Pa
     assert folders(cache.home) == [third.name]
 
 
+def test_a_process_holds_an_environment_once(tmp_path: Path) -> None:
+    cache = EnvironmentCache(tmp_path / "home")
+    place = cache.make("k", built, rebuild=False, waiting=nothing)
+    assert len({cache.use("k", place) for _ in range(3)}) == 1
+
+
 def test_one_that_was_not_used_for_a_month_goes_and_others_stay(tmp_path: Path) -> None:
     times = [time.time() - 31 * DAY]
     cache = EnvironmentCache(tmp_path / "home", now=lambda: times[0])
     for key in ("old", "used"):
         os.close(cache.use(key, cache.make(key, built, rebuild=False, waiting=nothing)))
     times[0] = time.time()
-    os.close(cache.use("used", cache.find("used") or tmp_path))
+    cache.use("used", cache.find("used") or tmp_path)
     cache.make("new", built, rebuild=False, waiting=nothing)
     assert cache.find("old") is None
     assert [name.partition("-")[0] for name in folders(cache.home)] == ["new", "used"]

@@ -317,6 +317,12 @@ def test_a_lock_gives_the_versions_of_what_comes_from_an_index(
     assert (lock.origin, lock.versions) == (name, {"a": "1.0"})
 
 
+def test_a_file_in_another_encoding_that_is_not_toml_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project", encoding="utf-16")
+    with pytest.raises(ConfigurationError, match="PYPROJECT_INVALID"):
+        read_all(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("files", "condition", "says"),
     [

@@ -8,24 +8,28 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from importlib import metadata
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from lakeward.environments.build_plan import Attempt, Plan
+from lakeward.environments.import_check import (
+    COMPILED,
+    FIRST_PYARROW_WITHOUT_NUMPY_1,
+    PYARROW_FOR_NUMPY_1,
+    require_imports,
+)
 from lakeward.environments.install_errors import is_about_versions
 from lakeward.environments.installation import Installation
+from lakeward.environments.installed import versions_in
 from lakeward.environments.offline_copy import copy_installation
 from lakeward.environments.provided_packages import OWN_PYSPARK, SETUPTOOLS, STAND_INS
 from lakeward.environments.repository import source_folders
 from lakeward.environments.uv_program import Installer, python_of
-from lakeward.errors import LakewardError, SetupError
+from lakeward.errors import LakewardError
 from lakeward.session import not_writable
 
 Say = Callable[[str], None]
-FIRST_PYARROW_WITHOUT_NUMPY_1 = 24
-"""From this version on, pyarrow refuses NumPy 1 at import; its metadata has no such requirement."""
 
 
 def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say: Say) -> None:
@@ -45,7 +49,7 @@ def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say
             _remove_stand_ins(site, own, folder, installer, say)
             if plan.package:
                 _install_repository(plan, folder, site, installer, say)
-            require_imports(folder, site)
+            _require_imports(folder, site)
             (folder / "lakeward.json").write_text(json.dumps({"root": str(plan.root)}), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -85,16 +89,12 @@ def _install(attempt: Attempt, overrides: tuple[str, ...], folder: Path, install
 
 def _fit_pyarrow(site: Path, folder: Path, installer: Installer, say: Say) -> None:
     """Replace a pyarrow that fails with the NumPy of the repository; neither declares the conflict."""
-    versions = {
-        canonicalize_name(each.metadata["Name"]): each.version
-        for each in metadata.distributions(path=[str(site)])
-    }
-    numpy = versions.get(canonicalize_name("numpy")) or "2"
-    pyarrow = versions.get(canonicalize_name("pyarrow")) or "0"
+    versions = versions_in(site)
+    numpy, pyarrow = versions.get("numpy", "2"), versions.get("pyarrow", "0")
     if numpy.startswith("1.") and int(pyarrow.partition(".")[0]) >= FIRST_PYARROW_WITHOUT_NUMPY_1:
         say(f"pyarrow below {FIRST_PYARROW_WITHOUT_NUMPY_1}, since numpy {numpy} is required")
         file = folder / "pyarrow.txt"
-        file.write_text(f"pyarrow<{FIRST_PYARROW_WITHOUT_NUMPY_1}\nnumpy=={numpy}\n", encoding="utf-8")
+        file.write_text(f"{PYARROW_FOR_NUMPY_1}\nnumpy=={numpy}\n", encoding="utf-8")
         installer.install(folder, file)
 
 
@@ -104,8 +104,7 @@ def provide_setuptools(site: Path, folder: Path, installer: Installer, say: Say)
     One that the repository or a package requires stays as it is. An index without setuptools is no error:
     most repositories do not need it.
     """
-    names = {canonicalize_name(each.metadata["Name"]) for each in metadata.distributions(path=[str(site)])}
-    if "setuptools" in names:
+    if "setuptools" in versions_in(site):
         return
     file = folder / "setuptools.txt"
     file.write_text(f"{SETUPTOOLS}\n", encoding="utf-8")
@@ -121,10 +120,7 @@ def _provide_imported(plan: Plan, site: Path, folder: Path, installer: Installer
     The runtime's version is preferred to another one. What is installed stays in its version, and a package
     that cannot be installed is left out: most code of a repository runs without it.
     """
-    installed = {
-        canonicalize_name(each.metadata["Name"]): each.version
-        for each in metadata.distributions(path=[str(site)])
-    }
+    installed = versions_in(site)
     constraints, file = folder / "installed.txt", folder / "imported.txt"
     constraints.write_text("".join(f"{name}=={version}\n" for name, version in installed.items()), "utf-8")
     for package, place in ((each.package, each.file) for each in plan.imported):
@@ -144,38 +140,22 @@ def _provide_imported(plan: Plan, site: Path, folder: Path, installer: Installer
             say(f"without {package.package}, which {place} imports: {error}")
 
 
-def require_imports(folder: Path, site: Path) -> None:
-    """Import what fails at import, not at installation, when versions do not fit together.
-
-    Raises SetupError(ENVIRONMENT_BROKEN).
-    """
-    names = [name for name in ("numpy", "pandas", "pyarrow") if (site / name).is_dir()]
-    done = subprocess.run(
-        [str(python_of(folder)), "-I", "-c", f"import {', '.join([*names, 'pyspark.sql', 'lakeward'])}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode == 0:
-        return
-    reason = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-    versions = ", ".join(
-        f"{each.metadata['Name']}=={each.version}"
-        for each in metadata.distributions(path=[str(site)])
-        if canonicalize_name(each.metadata["Name"]) in (*names, "pyspark")
-    )
-    raise SetupError(
-        "ENVIRONMENT_BROKEN",
-        f"The packages were installed and cannot be imported together ({versions}): {reason}",
+def _require_imports(folder: Path, site: Path) -> None:
+    names = [name for name in COMPILED if (site / name).is_dir()]
+    require_imports(
+        [str(python_of(folder)), "-I"],
+        names,
+        about="The packages",
+        versions=[
+            f"{name}=={version}" for name, version in versions_in(site).items() if name in (*names, "pyspark")
+        ],
         next_step="Change the pin of one of them, or leave one out: lakeward test --without PACKAGE.",
     )
 
 
 def _remove_stand_ins(site: Path, own: Installation, folder: Path, installer: Installer, say: Say) -> None:
     """Remove replaced packages that other packages brought, and restore Spark's files afterwards."""
-    installed = {
-        canonicalize_name(each.metadata["Name"]): each for each in metadata.distributions(path=[str(site)])
-    }
+    installed = versions_in(site)
     brought = [name for name in STAND_INS if name in installed and name not in (*OWN_PYSPARK, "lakeward")]
     if not brought:
         return

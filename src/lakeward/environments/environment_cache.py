@@ -23,6 +23,9 @@ from lakeward.session import ensure_dir, not_writable
 _KEPT = 30 * 24 * 3600.0
 """Seconds after its last use for which an environment is kept."""
 
+_in_use: dict[Path, int] = {}
+"""Descriptors of the locks that this process holds, by folder."""
+
 
 class EnvironmentCache:
     """The environments in the folder `home`."""
@@ -64,11 +67,12 @@ class EnvironmentCache:
         """Say that `folder` is in use until this process, or the one that takes its place, ends."""
         with contextlib.suppress(OSError):
             os.utime(self._name(key), (self.now(), self.now()))
-        lock = FileLock(folder / ".in-use", shared=True)
-        lock.acquire()
-        descriptor = lock.detach()
-        os.set_inheritable(descriptor, True)
-        return descriptor
+        if folder not in _in_use:
+            lock = FileLock(folder / ".in-use", shared=True)
+            lock.acquire()
+            _in_use[folder] = lock.detach()
+            os.set_inheritable(_in_use[folder], True)
+        return _in_use[folder]
 
     def _publish(self, key: str, folder: Path) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -65,8 +65,17 @@ def installed_versions() -> Mapping[str, str]:
 
     A layer that is active later does not count: the next layer replaces it, and must have what it had.
     """
+    return _versions(metadata.distributions())
+
+
+def versions_in(site: Path) -> dict[str, str]:
+    """Return the packages in the folder `site` and their versions."""
+    return _versions(metadata.distributions(path=[str(site)]))
+
+
+def _versions(distributions: Iterable[metadata.Distribution]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for distribution in metadata.distributions():
+    for distribution in distributions:
         name = distribution.metadata["Name"]
         if name:
             found.setdefault(canonicalize_name(name), distribution.version)

@@ -16,7 +16,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,22 +26,19 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from lakeward.environments.build_plan import find_overrides
-from lakeward.environments.building import FIRST_PYARROW_WITHOUT_NUMPY_1
 from lakeward.environments.declared import read_lines
 from lakeward.environments.environment_cache import EnvironmentCache
+from lakeward.environments.import_check import COMPILED, PYARROW_FOR_NUMPY_1, require_imports
 from lakeward.environments.installation import Installation, own_installation
 from lakeward.environments.installed import installed_versions, is_installed
 from lakeward.environments.model import Declarations, DeclaredRequirement
 from lakeward.environments.pin_overrides import reconcile_pins
 from lakeward.environments.provided_packages import STAND_INS
 from lakeward.environments.uv_program import Installer, python_of, scripts_of, uv_program
-from lakeward.errors import ConfigurationError, LakewardError, SetupError
+from lakeward.errors import ConfigurationError, LakewardError
 from lakeward.session import cache_dir
 
 _BASE = "_lakeward_base.pth"
-# What fails at import, and not at installation, when versions do not fit together.
-_COMPILED = ("numpy", "pandas", "pyarrow")
-_PYARROW_FOR_NUMPY_1 = f"pyarrow<{FIRST_PYARROW_WITHOUT_NUMPY_1}"
 _ABOUT_PACKAGES = ("DEPENDENCIES_CONFLICT", "DEPENDENCY_NOT_FOUND", "INDEX_NOT_REACHABLE")
 
 Say = Callable[[str], None]
@@ -187,10 +183,10 @@ class Layers:
         try:
             installer.create(Path(sys.executable), folder)
             lines = self._compiled(request, request.lines, folder, installer)
-            if any(_is_numpy_1(line) for line in lines) and not any(
+            if any(line.startswith("numpy==1.") for line in lines) and not any(
                 canonicalize_name(_name(line)) == "pyarrow" for line in lines
             ):
-                lines = self._compiled(request, (*request.lines, _PYARROW_FOR_NUMPY_1), folder, installer)
+                lines = self._compiled(request, (*request.lines, PYARROW_FOR_NUMPY_1), folder, installer)
         except LakewardError as error:
             raise name_requester(error, request) from None
         return lines
@@ -265,7 +261,7 @@ class Layers:
                 except LakewardError as error:
                     raise name_requester(error, request) from None
             _chain(_site(folder))
-            require_imports(Layer(folder, _site(folder)), lacking, request.origin)
+            _require_imports(Layer(folder, _site(folder)), lacking, request.origin)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -285,26 +281,17 @@ def name_requester(error: LakewardError, request: _Request) -> LakewardError:
     )
 
 
-def require_imports(layer: Layer, lines: Iterable[str], origin: str) -> None:
-    """Import the compiled packages of a layer together with Spark. Raises SetupError(ENVIRONMENT_BROKEN)."""
-    names = {canonicalize_name(_name(line)) for line in lines}
-    if not names & set(_COMPILED):
-        return
-    done = subprocess.run(
-        [str(layer.python), "-c", f"import {', '.join(_COMPILED)}, pyspark.sql, lakeward"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=layer.environ(),
-        cwd=layer.folder,
-    )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        versions = ", ".join(line for line in lines if canonicalize_name(_name(line)) in _COMPILED)
-        raise SetupError(
-            "ENVIRONMENT_BROKEN",
-            f"{origin}: the packages were installed and cannot be imported together ({versions}): {reason}",
+def _require_imports(layer: Layer, lines: Iterable[str], origin: str) -> None:
+    versions = [line for line in lines if canonicalize_name(_name(line)) in COMPILED]
+    if versions:
+        require_imports(
+            [str(layer.python)],
+            COMPILED,
+            about=f"{origin}: the packages",
+            versions=versions,
             next_step="Change the pin of one of them.",
+            environ=layer.environ(),
+            folder=layer.folder,
         )
 
 
@@ -321,10 +308,6 @@ def _name(line: str) -> str:
         return Requirement(line).name
     except InvalidRequirement:
         return line
-
-
-def _is_numpy_1(line: str) -> bool:
-    return line.startswith("numpy==1.")
 
 
 def _key(request: _Request) -> str:

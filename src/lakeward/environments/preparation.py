@@ -33,7 +33,7 @@ from lakeward.environments.repository import (
 from lakeward.environments.runtime import Pinned, pinned_by_declarations
 from lakeward.environments.sources import read_all
 from lakeward.environments.sources.reading import read_requirements
-from lakeward.environments.uv_program import Installer, python_of, uv_program
+from lakeward.environments.uv_program import Installer, python_of, scripts_of, uv_program
 from lakeward.errors import UsageError
 from lakeward.session import cache_dir, project_table
 
@@ -83,7 +83,7 @@ class Environment:
             # Spark's workers run on the Python of the tests.
             if key not in ("PYTHONHOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "__PYVENV_LAUNCHER__")
         }
-        path = os.pathsep.join([str(self.folder / "bin"), environ.get("PATH", os.defpath)])
+        path = os.pathsep.join([str(scripts_of(self.folder)), environ.get("PATH", os.defpath)])
         if self.pinned is not None:
             changed["LAKEWARD_PINNED_RUNTIME"] = self.pinned.runtime
         # The program of uv stays behind: scripts belong to the environment that they were installed in.

@@ -38,12 +38,11 @@ def read_toml(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, 
     """Return the content of a TOML file, empty if it is missing. Raises ConfigurationError."""
     if not file.is_file():
         return {}
+    text = read_text(file, condition=condition)
     try:
-        content: dict[str, Any] = tomllib.loads(read_text(file, condition=condition))
+        content: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        cure = (
-            "Finish the merge." if "<<<<<<<" in file.read_text("utf-8") else "Correct it, or remove the file."
-        )
+        cure = "Finish the merge." if "<<<<<<<" in text else "Correct it, or remove the file."
         raise ConfigurationError(
             condition, f"{file}: this is not valid TOML: {error}.", next_step=cure
         ) from None
