@@ -11,9 +11,10 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from lakeward.file_lock import FileLock
 from lakeward.pipelines.execution import standalone
-from lakeward.session import condition_of, current_settings, temporary_conf
-from lakeward.sql import Refusal, rewrite
+from lakeward.session import Settings, condition_of, current_settings, temporary_conf
+from lakeward.sql import Refusal, StandaloneTable, rewrite
 from lakeward.sql.constructs.materialized_views import CreateStandaloneTable, RefreshStandaloneTable
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -435,6 +436,23 @@ def test_an_interrupted_creation_is_repeated(
     assert definition.exists()
     sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
     assert sql("SELECT * FROM m") == [(10,)]
+
+
+def test_a_refresh_that_had_to_wait_runs_the_definition_of_then(
+    sql: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = StandaloneTable.lock
+
+    def replaced_meanwhile(table: StandaloneTable, settings: Settings) -> FileLock:
+        monkeypatch.setattr(StandaloneTable, "lock", lock)
+        sql("CREATE OR REPLACE MATERIALIZED VIEW m AS SELECT max(id) AS top FROM t")
+        return lock(table, settings)
+
+    sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
+    monkeypatch.setattr(StandaloneTable, "lock", replaced_meanwhile)
+    sql("REFRESH MATERIALIZED VIEW m")
+    sql("REFRESH MATERIALIZED VIEW m")
+    assert sql("SELECT top FROM m") == [(9,)]
 
 
 def test_the_event_log_is_found_by_the_table(sql: Rows) -> None:

@@ -32,13 +32,7 @@ if TYPE_CHECKING:
     from lakeward.pipelines.graph.expectations import ExpectationResult
     from lakeward.pipelines.graph.results import DatasetResult, Progress, Update
     from lakeward.pipelines.sources.collection import SUFFIXES
-    from lakeward.sql import (
-        AlterSchedule,
-        CreateStandaloneTable,
-        DropMaterializedView,
-        ExplainMaterializedView,
-        RefreshStandaloneTable,
-    )
+    from lakeward.sql import Command
 
 __getattr__ = lazy_exports(__name__, __file__)
 
@@ -58,11 +52,12 @@ def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of al
         register_handler,
     )
 
-    register_handler(CreateStandaloneTable, _create)
-    register_handler(RefreshStandaloneTable, _refresh)
-    register_handler(DropMaterializedView, _drop)
-    register_handler(AlterSchedule, _alter)
-    register_handler(ExplainMaterializedView, _explain)
+    commands: tuple[type[Command], ...] = (
+        *(AlterSchedule, CreateStandaloneTable, DropMaterializedView),
+        *(ExplainMaterializedView, RefreshStandaloneTable),
+    )
+    for command in commands:
+        register_handler(command, _run)
     register_flow_checkpoints(_flow_checkpoints)
 
 
@@ -80,31 +75,8 @@ def _flow_checkpoints(spark: SparkSession, table: str) -> dict[str, Path]:
     return Checkpoints(storage).of_flows(dataset)
 
 
-def _create(spark: SparkSession, command: CreateStandaloneTable) -> None:
-    from lakeward.pipelines.execution.standalone import create_standalone_table
+def _run(spark: SparkSession, command: Any) -> Any:
+    """Run a statement. What it needs is imported with the first one."""
+    from lakeward.pipelines.execution.standalone import HANDLERS
 
-    create_standalone_table(spark, command)
-
-
-def _refresh(spark: SparkSession, command: RefreshStandaloneTable) -> Any:
-    from lakeward.pipelines.execution.standalone import refresh_standalone_table
-
-    return refresh_standalone_table(spark, command)
-
-
-def _explain(spark: SparkSession, command: ExplainMaterializedView) -> Any:
-    from lakeward.pipelines.execution.standalone import explain_materialized_view
-
-    return explain_materialized_view(spark, command)
-
-
-def _drop(spark: SparkSession, command: DropMaterializedView) -> None:
-    from lakeward.pipelines.execution.standalone import drop_materialized_view
-
-    drop_materialized_view(spark, command)
-
-
-def _alter(spark: SparkSession, command: AlterSchedule) -> None:
-    from lakeward.pipelines.execution.standalone import alter_schedule
-
-    alter_schedule(spark, command)
+    return HANDLERS[type(command)](spark, command)

@@ -1,41 +1,39 @@
 """Statements on standalone materialized views and streaming tables.
 
-Each is a pipeline of one dataset whose only source is the CREATE statement. An update runs in a session of
-its own: temporary views and settings of the caller's session do not belong to a definition.
+Each is a pipeline of one dataset whose only source is the CREATE statement.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from lakeward.atomic_files import atomic_write
 from lakeward.dataset_properties import KIND_PROPERTY
 from lakeward.errors import SqlError
 from lakeward.pipelines.api.registry import active_registry
-from lakeward.pipelines.execution.pipeline_execution import run_update
-from lakeward.pipelines.execution.update_context import PipelineUpdateContext, UpdateOptions
+from lakeward.pipelines.execution.standalone_update import drop_table, parse_definition, update_table
 from lakeward.pipelines.graph.column_ddl import format_ddl
-from lakeward.pipelines.graph.elements import DefaultSchema, TableOptions
-from lakeward.pipelines.graph.results import Update
+from lakeward.pipelines.graph.elements import TableOptions
 from lakeward.pipelines.graph.session_scope import active_reader
 from lakeward.pipelines.incremental.eligibility import check_eligibility
 from lakeward.pipelines.incremental.technique_choice import possible_techniques
 from lakeward.pipelines.incremental.view_plan import read_view_plan
-from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.queries import NameScope, query_function
-from lakeward.pipelines.sql.statements import DatasetStatement, SourceStatement
+from lakeward.pipelines.sql.statements import SourceStatement
 from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
 from lakeward.quoting import names_path, quote_name, use_statement
-from lakeward.session import temporary_conf
 from lakeward.spark_internals import activated
 from lakeward.sql import (
     LABELS,
     PIPELINE,
-    Refresh,
+    AlterSchedule,
+    Command,
+    CreateStandaloneTable,
+    DropMaterializedView,
+    ExplainMaterializedView,
+    RefreshStandaloneTable,
     Rows,
     StandaloneTable,
     current_context,
@@ -47,17 +45,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakeward.session import Settings
-    from lakeward.sql import (
-        AlterSchedule,
-        CreateStandaloneTable,
-        DatasetKind,
-        DropMaterializedView,
-        ExplainMaterializedView,
-        RefreshStandaloneTable,
-    )
+    from lakeward.sql import DatasetKind
 
-_SOURCE = "definition.sql"
-_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*(.*)", re.DOTALL)
 # Conditions for a table of another kind, and for one that a pipeline of files manages.
 _OTHER_KIND = {
     "materialized_view": "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW",
@@ -79,7 +68,7 @@ def create_standalone_table(spark: SparkSession, command: CreateStandaloneTable)
     context = current_context(spark)
     name = context.qualify(command.table)
     context.require_schema(*name[:2])
-    statement = _parse(command.text)
+    statement = parse_definition(command.text)
     table = StandaloneTable(
         command.kind,
         name,
@@ -106,7 +95,7 @@ def create_standalone_table(spark: SparkSession, command: CreateStandaloneTable)
         else:
             # Whatever an earlier table of this name left behind belongs to rows that are gone.
             table.remove(context.settings)
-        _refresh(spark, context.settings, table, previous=known, full=False)
+        update_table(spark, context.settings, table, previous=known, full=False)
 
 
 def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTable) -> Any:
@@ -128,7 +117,9 @@ def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTabl
     _require_table(spark, command.table)
     known = _require_standalone(context.settings, stored, kind, name, "REFRESH")
     with known.lock(context.settings):
-        _refresh(spark, context.settings, known, previous=known, full=command.full)
+        # Another process may have replaced the definition in the meantime.
+        known = find_standalone_table(context.settings, known.pipeline) or known
+        update_table(spark, context.settings, known, previous=known, full=command.full)
     return None
 
 
@@ -143,15 +134,9 @@ def drop_materialized_view(spark: SparkSession, command: DropMaterializedView) -
     if properties.get(KIND_PROPERTY) != "materialized_view":
         _refuse_other_kind("materialized_view", name, "DROP")
     known = find_standalone_table(context.settings, properties.get(PIPELINE))
-    _drop_table(spark, name, properties.get(PIPELINE, ""))
+    drop_table(spark, name, properties.get(PIPELINE, ""))
     if known is not None:
         known.remove(context.settings)
-
-
-def _drop_table(spark: SparkSession, name: Sequence[str], pipeline: str) -> None:
-    # DROP TABLE of a materialized view is for its pipeline alone.
-    with temporary_conf(spark, {"pipelines.id": pipeline}):
-        spark.sql(f"DROP TABLE IF EXISTS {quote_name(name)} PURGE")
 
 
 def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
@@ -176,7 +161,7 @@ def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
 def explain_materialized_view(spark: SparkSession, command: ExplainMaterializedView) -> Rows:
     """Return whether the view can be refreshed incrementally: the techniques, or every reason why not."""
     context = current_context(spark)
-    statement = _parse(command.text)
+    statement = parse_definition(command.text)
     assert statement.query is not None, "the grammar of materialized views needs a query"
     fresh = spark.newSession()
     fresh.sql(use_statement([context.catalog, context.schema]))
@@ -210,21 +195,6 @@ def _require_no_pipeline(statement: str) -> None:
             sql_state="0A000",
             next_step="Declare the dataset in a SQL file of the pipeline, or with a decorator.",
         )
-
-
-def _parse(text: str) -> DatasetStatement:
-    try:
-        statement = parse_statement(text)
-    except SqlSyntaxError as error:
-        line, column = text.count("\n", 0, error.offset) + 1, error.offset - text.rfind("\n", 0, error.offset)
-        raise SqlError(
-            "PARSE_SYNTAX_ERROR",
-            f"Syntax error at or near '{error.found}' (line {line}, position {column}).",
-            sql_state="42601",
-            next_step=error.expected,
-        ) from None
-    assert isinstance(statement, DatasetStatement), "the grammar of the command is narrower"
-    return statement
 
 
 def _part(text: str, span: tuple[int, int] | None) -> str:
@@ -282,80 +252,10 @@ def _refuse(conditions: Mapping[str, str], kind: DatasetKind, operation: str, re
     )
 
 
-def _refresh(
-    spark: SparkSession,
-    settings: Settings,
-    table: StandaloneTable,
-    *,
-    previous: StandaloneTable | None,
-    full: bool,
-) -> None:
-    """Run one update of the table, and store its definition with the result.
-
-    If it fails, an earlier definition is restored, and a table that was to be created is removed.
-    """
-    table.save(settings)
-    update_id = ""
-    try:
-        update = _run(spark, settings, table, full=full)
-        update_id = update.update_id
-        error = update.error or next((each.error for each in update.datasets if each.error), None)
-        if update.state == "CANCELED":
-            raise KeyboardInterrupt
-        if update.state != "COMPLETED":
-            raise _sql_error(table, error or "The update failed.")
-    except BaseException as failure:
-        if previous is None:
-            _drop_table(spark, table.name, table.pipeline)
-            table.remove(settings)
-        else:
-            state = "CANCELED" if isinstance(failure, KeyboardInterrupt) else "FAILED"
-            previous.after_refresh(Refresh(state, _now(), str(failure) or None, update_id)).save(settings)
-        raise
-    table.after_refresh(Refresh(update.state, _now(), update_id=update_id)).save(settings)
-
-
-def _run(spark: SparkSession, settings: Settings, table: StandaloneTable, *, full: bool) -> Update:
-    folder = table.folder(settings)
-    source = folder / _SOURCE
-    schedule = _parse(table.text).schedule
-    # A schedule would be reported as a clause without effect; positions in errors stay.
-    begin, end = schedule or (0, 0)
-    blanks = re.sub(r"[^\n]", " ", table.text[begin:end])
-    atomic_write(source, f"{table.text[:begin]}{blanks}{table.text[end:]}\n")
-    fresh = spark.newSession()
-    options = UpdateOptions(
-        name=table.pipeline, catalog=table.catalog, schema=table.schema, full_refresh_all=full
-    )
-    with activated(fresh):
-        return run_update(
-            PipelineUpdateContext(
-                spark=fresh,
-                sources=(source,),
-                default_schema=DefaultSchema(table.catalog, table.schema),
-                root=folder,
-                storage=folder,
-                user=settings.user,
-                conf={},
-                options=options,
-            )
-        )
-
-
-def _sql_error(table: StandaloneTable, text: str) -> SqlError:
-    """Return the error of an update as the error of the statement; positions are those in the statement."""
-    found = _CONDITION.match(text)
-    condition, message = (found[1], found[2]) if found else ("INTERNAL_ERROR", text)
-    if condition == "INVALID_FLOW_QUERY_TYPE.BATCH_RELATION_FOR_STREAMING_TABLE":
-        return SqlError(
-            "STREAMING_TABLE_QUERY_INVALID",
-            f"The streaming table {quote_name(table.name)} needs a streaming query.",
-            sql_state="42000",
-            next_step="Write FROM STREAM(table), or create a materialized view.",
-        )
-    message = re.sub(rf"\S*{re.escape(table.pipeline)}/{re.escape(_SOURCE)}:(\d+)", r"line \1", message)
-    return SqlError(condition, message)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+HANDLERS: Mapping[type[Command], Callable[[SparkSession, Any], Any]] = {
+    CreateStandaloneTable: create_standalone_table,
+    RefreshStandaloneTable: refresh_standalone_table,
+    DropMaterializedView: drop_materialized_view,
+    AlterSchedule: alter_schedule,
+    ExplainMaterializedView: explain_materialized_view,
+}
