@@ -39,7 +39,7 @@ def check(
         return show_patches(as_json=as_json)
     from lakeward.check import as_object
     from lakeward.check import check as look_through
-    from lakeward.cli.check_report import report_lines
+    from lakeward.cli.check_report import LIMIT, report_lines
     from lakeward.cli.command_context import require_path
 
     require_path(path)
@@ -47,9 +47,7 @@ def check(
     if as_json:
         print(json.dumps(as_object(report), ensure_ascii=False))
     else:
-        for line in report_lines(
-            report, terminal=sys.stdout.isatty(), **({"limit": None} if everything else {})
-        ):
+        for line in report_lines(report, terminal=sys.stdout.isatty(), limit=None if everything else LIMIT):
             print(line)
     return 1 if strict and (report.blocking or report.unread) else 0
 

@@ -44,9 +44,6 @@ _TYPES = re.compile(
 )
 _CONF = re.compile(r'\[SQL_CONF_NOT_FOUND\].*?The SQL config "(?P<key>[^"]+)" cannot be found')
 _VOLUME = re.compile(r"(?<![\w.-])(?:dbfs:|file:|/dbfs)?/Volumes/(?P<name>[\w-]+/[\w-]+/[\w-]+)")
-_NO_FILE = re.compile(
-    r"PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST|CF_EMPTY_DIR|FileNotFound|No such file or directory"
-)
 
 
 def table_hint(text: str, settings: Settings) -> str | None:
@@ -104,7 +101,9 @@ def _is_table(folder: Path) -> bool:
 
 def missing_volumes(text: str) -> list[str]:
     """Return the volumes, as `catalog/schema/volume`, whose files the error `text` does not find."""
-    return [found["name"] for found in _VOLUME.finditer(text)] if _NO_FILE.search(text) else []
+    from lakeward.session import misses_file
+
+    return [found["name"] for found in _VOLUME.finditer(text)] if misses_file(text) else []
 
 
 def volume_hint(text: str, settings: Settings) -> str | None:

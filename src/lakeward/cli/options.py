@@ -91,15 +91,11 @@ class Names(click.ParamType):  # type: ignore[type-arg]
         return names
 
 
-def flatten_names(values: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the names of an option given several times, in order, each once."""
-    return tuple(dict.fromkeys(name for names in values for name in names))
-
-
-def gather_values(
+def gather_names(
     _ctx: click.Context, _param: click.Parameter, value: Iterable[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    return flatten_names(value)
+    """Return the names of an option given several times, in order, each once."""
+    return tuple(dict.fromkeys(name for names in value for name in names))
 
 
 def as_mapping(
@@ -133,9 +129,11 @@ def mappings_option(flag: str, name: str, *, help: str) -> Decorator:
     )
 
 
-def names_option(flag: str, *, metavar: str, help: str) -> Decorator:
+def names_option(*names: str, metavar: str, help: str) -> Decorator:
     """Return an option that may be given several times, `A,B` each; the command gets all names, each once."""
-    return click.option(flag, type=Names(), multiple=True, callback=gather_values, metavar=metavar, help=help)
+    return click.option(
+        *names, type=Names(), multiple=True, callback=gather_names, metavar=metavar, help=help
+    )
 
 
 def combine_decorators(*decorators: Decorator) -> Decorator:
@@ -270,12 +268,8 @@ refresh_options: Decorator = combine_decorators(
     names_option("--refresh", metavar="A,B", help="Update these datasets alone."),
     names_option("--full-refresh", metavar="A,B", help="Truncate these datasets and reprocess all input."),
     click.option("--full-refresh-all", is_flag=True, help="Truncate all datasets and reprocess all input."),
-    click.option(
-        "--reset-checkpoint",
-        "reset_checkpoints",
-        type=Names(),
-        multiple=True,
-        callback=gather_values,
+    names_option(
+        *("--reset-checkpoint", "reset_checkpoints"),
         metavar="A,B",
         help="Reset the checkpoints of these flows; their tables keep their rows.",
     ),

@@ -102,7 +102,7 @@ def redact_rows(row: Iterable[str | None]) -> tuple[str | None, ...]:
 
 
 def csv_line(values: Iterable[str | None]) -> str:
-    """Return one record with its CRLF; `say "x"` is written `"say ""x""\"`."""
+    """Return one record as a line; `say "x"` is written `"say ""x""\"`."""
     return ",".join(map(csv_field, values)) + "\n"
 
 

@@ -20,7 +20,7 @@ def stop(*, force: bool) -> int:
     stops = stop_daemons(force=force)
     for jvm in stops:
         if jvm.kept_for is None:
-            click.echo(f"stopped the JVM {jvm.pid}, which had been there for {format_duration(jvm.seconds)}")
+            click.echo(f"stopped the JVM {jvm.pid}, which had been there for {format_age(jvm.seconds)}")
             continue
         folder = f" in {plain(jvm.kept_for.folder)}" if jvm.kept_for.folder else ""
         click.echo(f"kept the JVM {jvm.pid}: process {jvm.kept_for.pid}{folder} uses it; --force ends it")
@@ -29,10 +29,10 @@ def stop(*, force: bool) -> int:
     return 0
 
 
-def format_duration(seconds: float) -> str:
-    """Return a duration as text for people.
+def format_age(seconds: float) -> str:
+    """Return the age of a JVM in its largest unit.
 
-    >>> format_duration(59), format_duration(61), format_duration(7200)
+    >>> format_age(59), format_age(61), format_age(7200)
     ('59 seconds', '1 minute', '2 hours')
     """
     for size, unit in ((3600, "hour"), (60, "minute")):

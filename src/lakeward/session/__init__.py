@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         shared_gateway,
         use_shared_jvm,
     )
-    from lakeward.session.missing_folders import folder_hint
+    from lakeward.session.missing_folders import folder_hint, misses_file
     from lakeward.session.mount_table import MOUNTS_VARIABLE, encode_mounts, read_mount, read_mounts
     from lakeward.session.patches.connect_finder import CONNECT_MODULES
     from lakeward.session.patches.pyspark_patches import INSERTED_COLUMNS

@@ -46,6 +46,11 @@ def folder_hint(text: str, settings: Settings) -> str | None:
         return None
 
 
+def misses_file(text: str) -> bool:
+    """Return whether an error says that a file, a folder or a table of a path is missing or empty."""
+    return _NO_FILE.search(text) is not None
+
+
 def describe_missing_workspace_path(text: str, root: Path, mounts: Collection[str] = ()) -> str | None:
     """Return how the workspace path that the error `text` does not find is mapped; None for others.
 
@@ -55,7 +60,7 @@ def describe_missing_workspace_path(text: str, root: Path, mounts: Collection[st
     >>> describe_missing_workspace_path(error, Path("/nowhere")).split(" reads")[0]
     '`--mount /Workspace/Shared=FOLDER`'
     """
-    found = _WORKSPACE_PATH.search(text) if _NO_FILE.search(text) else None
+    found = _WORKSPACE_PATH.search(text) if misses_file(text) else None
     if found is None or "--mount" in text:
         return None
     path = (found["quoted"] or found["bare"]).rstrip(".:")
@@ -80,7 +85,7 @@ def describe_missing_hive_table(text: str, catalog: str) -> str | None:
     'dbfs:/user/hive/warehouse holds the tables of hive_metastore, and '
     >>> describe_missing_hive_table("[PATH_NOT_FOUND] No path: dbfs:/mnt/warehouse/t.", "main")
     """
-    found = _HIVE_TABLE.search(text) if _NO_FILE.search(text) else None
+    found = _HIVE_TABLE.search(text) if misses_file(text) else None
     if found is None or catalog == "hive_metastore":
         return None
     table = ".".join((found["schema"] or "default", found["table"]))
@@ -106,7 +111,7 @@ def describe_missing_folder(
     'The cloud has no files here: `--mount /Volumes/main/raw/in=FOLDER`'
     >>> describe_missing_folder("[PATH_NOT_FOUND] Path does not exist: /home/ada/in.csv.")
     """
-    found = _CLOUD_FOLDER.search(text) if _NO_FILE.search(text) else None
+    found = _CLOUD_FOLDER.search(text) if misses_file(text) else None
     if found is None or "--mount" in text:
         return None
     mounted = {mount.removeprefix("dbfs:").rstrip("/") for mount in mounts}

@@ -23,6 +23,7 @@ class Rule:
         fix: What to do about a breach.
         check: Yields the breaches; by default none, since the loader reports them as `Bundle.notices`.
         severity: An error fails at deployment or run time; a warning works but is probably unintended.
+        is_local: A warning about local deployments alone.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Rule:
     fix: str
     check: Callable[[Bundle], Iterable[Breach]] = lambda _: ()
     severity: Literal["error", "warning"] = "error"
+    is_local: bool = False
 
 
 @dataclass(frozen=True)

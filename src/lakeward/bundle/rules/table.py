@@ -250,6 +250,7 @@ RULES: Sequence[Rule] = (
         holds="Every resource is of a kind that a local deployment creates.",
         fix="Deploy it with the Databricks CLI; references to it get a stable local value.",
         check=local.undeployed_resources,
+        is_local=True,
     ),
     Rule(
         name="not-built",
@@ -257,6 +258,7 @@ RULES: Sequence[Rule] = (
         holds="Every artifact is a wheel (`type: whl`).",
         fix="Build it yourself if it is needed.",
         check=local.unbuilt,
+        is_local=True,
     ),
     Rule(
         name="not-installed",
@@ -264,6 +266,7 @@ RULES: Sequence[Rule] = (
         holds="Libraries of tasks and pipelines are Python packages.",
         fix="Add a JAR for local runs with `spark.jars` or `spark.jars.packages`.",
         check=local.not_installed,
+        is_local=True,
     ),
     Rule(
         name="not-ingested",
@@ -271,6 +274,7 @@ RULES: Sequence[Rule] = (
         holds="No pipeline is one of Lakeflow Connect (`ingestion_definition`, `gateway_definition`).",
         fix="Give the tables that it makes data with `lakeward seed`.",
         check=local.not_ingested,
+        is_local=True,
     ),
     Rule(
         name="workspace-path",
@@ -278,6 +282,7 @@ RULES: Sequence[Rule] = (
         holds="A workspace path ends with exactly one path of the repository.",
         fix=MOUNT_ADVICE,
         check=files.workspace_paths,
+        is_local=True,
     ),
     Rule(
         name="not-executed",
@@ -285,13 +290,12 @@ RULES: Sequence[Rule] = (
         holds="The deployment runs no scripts (`experimental.scripts`).",
         fix="Run it yourself if it is needed.",
         check=local.hooks,
+        is_local=True,
     ),
 )
 """All rules, in the order of the documentation. None of them needs a workspace."""
 
-LOCAL_RULES = frozenset(
-    ("not-deployed", "not-built", "not-installed", "not-ingested", "workspace-path", "not-executed")
-)
+LOCAL_RULES = frozenset(rule.name for rule in RULES if rule.is_local)
 """Warnings about local deployments; `--strict` does not count them, since Databricks has no such limit."""
 
 
