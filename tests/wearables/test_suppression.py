@@ -248,6 +248,15 @@ def test_records_that_are_delivered_again_have_evidence_of_their_own(
     assert not erasure.in_computed_tables(spark, SCHEMA)
 
 
+@pytest.mark.slow
+def test_ids_of_requests_may_have_any_character(spark: SparkSession, landing: Path) -> None:
+    for name in ("o'neil", "back\\slash\\", "plain"):
+        request(spark, name, 77)
+    erase(spark, SCHEMA, landing, KEY)
+    assert {status for status, *_ in state(spark).values()} == {"erased"}
+    assert finish(spark, SCHEMA, ["bronze"], KEY, "0 seconds") == {"not found": 3}
+
+
 def commits(spark: SparkSession, table: str) -> list[object]:
     """What the log of a table records of each operation."""
     (location,) = spark.sql(f"DESCRIBE DETAIL {table}").select("location").collect()[0]

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from wearables import privacy
 from wearables.erasure.removal import RAW, named, raw_tables
+from wearables.erasure.tables import literals
 from wearables.suppression import marked
 
 __all__ = ["Evidence", "finish", "gather", "overdue", "rewrite_marked", "vacuum"]
@@ -149,7 +150,7 @@ def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retent
     if clean:
         spark.sql(
             f"UPDATE {requests} SET rewritten = now() "  # noqa: S608
-            f"WHERE rewritten IS NULL AND request_id IN ({_list(clean)})"
+            f"WHERE rewritten IS NULL AND request_id IN ({literals(clean)})"
         )
     left = vacuum(spark, schema, tables, retention)
     due = (
@@ -158,7 +159,7 @@ def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retent
     finished = [] if any(left.values()) else due.collect()
     if finished:
         _audit(spark, schema, finished, evidence, left)
-        ids = _list([row["request_id"] for row in finished])
+        ids = literals(row["request_id"] for row in finished)
         spark.sql(
             f"UPDATE {requests} SET status = if(cardinality(found) > 0, 'done', 'not found') "  # noqa: S608
             f"WHERE request_id IN ({ids})"
@@ -190,10 +191,6 @@ def _audit(
         ") n ON a.request_id = n.request_id WHEN NOT MATCHED THEN INSERT *"
     )
     spark.catalog.dropTempView("evidence")
-
-
-def _list(ids: list[str]) -> str:
-    return ", ".join("'" + each.replace("'", "''") + "'" for each in ids)
 
 
 def overdue(spark: SparkSession, schema: str) -> list[str]:

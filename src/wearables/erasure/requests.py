@@ -8,7 +8,7 @@ from datetime import datetime
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from wearables.erasure.tables import DEADLINE
+from wearables.erasure.tables import DEADLINE, literals
 from wearables.suppression import KEY, token
 from wearables.topics import USER_INFO
 from wearables.transforms import user_changes
@@ -134,7 +134,7 @@ def note_found(
 
 def mark_erased(spark: SparkSession, schema: str, requests: Sequence[Row]) -> None:
     """Forget the plain ids of `requests`: from now on the token identifies the person."""
-    ids = ", ".join(f"'{row['request_id']}'" for row in requests)
+    ids = literals(row["request_id"] for row in requests)
     spark.sql(
         f"UPDATE {schema}.erasure_requests SET user_id = NULL, status = 'erased' "  # noqa: S608
         f"WHERE status = 'requested' AND request_id IN ({ids})"

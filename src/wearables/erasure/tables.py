@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import SparkSession
 
 from wearables.privacy import RETENTION
@@ -50,3 +52,8 @@ def create_tables(spark: SparkSession, schema: str, retention: str = "7 days") -
         f"CREATE TABLE IF NOT EXISTS {schema}.erasure_audit ({_AUDIT}) "
         f"TBLPROPERTIES ('delta.appendOnly' = 'true', {plain})"
     )
+
+
+def literals(ids: Iterable[str]) -> str:
+    """Return ids of requests as literals of SQL."""
+    return ", ".join("'" + each.replace("\\", "\\\\").replace("'", "\\'") + "'" for each in ids)
