@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
@@ -27,7 +26,6 @@ import scala.collection.Iterator;
  */
 public class OperatorTimes {
 
-    private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final long WAIT_MILLISECONDS = 500;
 
     /** The `most` slowest operators of the queries whose tag begins with `prefix`, the slowest first, as JSON. */
@@ -51,7 +49,7 @@ public class OperatorTimes {
                 return Long.compare(((ObjectNode) other).get("milliseconds").asLong(), ((ObjectNode) one).get("milliseconds").asLong());
             }
         });
-        ArrayNode slowest = MAPPER.createArrayNode();
+        ArrayNode slowest = WarehouseLayout.JSON.createArrayNode();
         for (int i = 0; i < operators.size() && i < most; i++) slowest.add((ObjectNode) operators.get(i));
         return slowest.toString();
     }
@@ -97,7 +95,7 @@ public class OperatorTimes {
             String key = tag + " " + node.id() + " " + name;
             ObjectNode operator = (ObjectNode) found.get(key);
             if (operator == null) {
-                operator = MAPPER.createObjectNode();
+                operator = WarehouseLayout.JSON.createObjectNode();
                 operator.put("tag", tag);
                 operator.put("operator", name);
                 operator.put("queries", 0);

@@ -1,6 +1,7 @@
 package lakeward;
 
 import java.io.IOException;
+import java.lang.ref.SoftReference;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -22,7 +23,7 @@ public class RowCounts {
     /** The column of the results of DML statements. */
     private static final String COLUMN = "num_affected_rows";
 
-    /** A command whose rows are not counted yet, or the number; by session. */
+    /** The number, or a reference to a command whose rows are not counted yet, by session: its plan holds the session. */
     private static final Map LAST = new WeakHashMap();
 
     /** The result of a statement that this process runs instead of Spark. */
@@ -61,7 +62,7 @@ public class RowCounts {
     static void ended(QueryExecution execution) {
         LogicalPlan plan = execution.analyzed();
         if (plan instanceof V2WriteCommand) {
-            store((SparkSession) execution.sparkSession(), plan);
+            store((SparkSession) execution.sparkSession(), new SoftReference(plan));
         } else if (plan instanceof InsertIntoHadoopFsRelationCommand) {
             // The platform returns the numbers of Delta tables alone.
             store((SparkSession) execution.sparkSession(), null);
@@ -79,6 +80,8 @@ public class RowCounts {
         synchronized (LAST) {
             last = LAST.get(session);
         }
-        return last instanceof LogicalPlan ? InsertedRows.count((LogicalPlan) last) : (Long) last;
+        if (!(last instanceof SoftReference)) return (Long) last;
+        LogicalPlan inserted = (LogicalPlan) ((SoftReference) last).get();
+        return inserted == null ? null : InsertedRows.count(inserted);
     }
 }

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
@@ -61,15 +60,13 @@ import scala.collection.immutable.Seq;
  */
 public class ViewPlan {
 
-    private static final ObjectMapper MAPPER = new ObjectMapper();
-
     /** The operators of a plan as JSON: what each computes, on which columns, and what is notable in it. */
     public static String describe(LogicalPlan plan) {
         return node(plan).toString();
     }
 
     private static ObjectNode node(LogicalPlan plan) {
-        ObjectNode about = MAPPER.createObjectNode();
+        ObjectNode about = WarehouseLayout.JSON.createObjectNode();
         about.put("name", plan.nodeName());
         Option line = plan.origin().line();
         if (line.isDefined()) about.put("line", ((Integer) line.get()).intValue());
@@ -124,7 +121,7 @@ public class ViewPlan {
             while (parts.hasNext()) alias.add((String) parts.next());
             alias.add(((SubqueryAlias) plan).identifier().name());
         }
-        ArrayNode subqueries = MAPPER.createArrayNode();
+        ArrayNode subqueries = WarehouseLayout.JSON.createArrayNode();
         Iterator expressions = plan.expressions().iterator();
         while (expressions.hasNext()) subqueries((Expression) expressions.next(), subqueries);
         if (subqueries.size() > 0) about.set("subqueries", subqueries);
@@ -149,7 +146,7 @@ public class ViewPlan {
         ObjectNode entry = derived.addObject();
         entry.put("id", id);
         ArrayNode references = entry.putArray("references");
-        ArrayNode subqueries = MAPPER.createArrayNode();
+        ArrayNode subqueries = WarehouseLayout.JSON.createArrayNode();
         Iterator each = values.iterator();
         while (each.hasNext()) {
             Expression value = (Expression) each.next();
@@ -264,7 +261,7 @@ public class ViewPlan {
             }
             if (value instanceof AggregateExpression) {
                 AggregateExpression aggregate = (AggregateExpression) value;
-                ArrayNode functions = MAPPER.createArrayNode();
+                ArrayNode functions = WarehouseLayout.JSON.createArrayNode();
                 ObjectNode called = function(functions, aggregate.aggregateFunction());
                 called.put("distinct", aggregate.isDistinct());
                 called.put("counts_rows", countsRows(aggregate));

@@ -80,7 +80,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
     /** A schema without a default collation has that of its catalog. */
     private CatalogDatabase withCollation(CatalogDatabase database) {
         if (database.properties().contains("collation")) return database;
-        ObjectNode about = folder.read(new Path(folder.schema(database.name()).getParent(), ".objects/.catalog.about.json"));
+        ObjectNode about = folder.read(folder.catalogObject(database.name()));
         if (about == null || !about.hasNonNull("default_collation")) return database;
         if ("UTF8_BINARY".equalsIgnoreCase(about.get("default_collation").asText())) return database;
         ObjectNode properties = ObjectDefinitions.map(database.properties());

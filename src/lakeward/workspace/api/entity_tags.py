@@ -36,39 +36,28 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class _Entity:
-    """An object, or a column of a table, that exists."""
+    """An object, or a column of a table, that exists; `content` is its metadata, which `file` has."""
 
-    call: ServerRequest
     kind: str
     name: str
-    path: tuple[str, ...]
     column: str | None
+    file: Path
+    content: dict[str, Any]
 
     @property
-    def _key(self) -> str:
-        return "tags" if self.column is None else "column_tags"
-
-    def _metadata(self) -> dict[str, Any]:
-        return read_metadata(self._file)
-
-    @property
-    def _file(self) -> Path:
-        kind = _TYPES[self.kind][0].upper()
-        return metadata_file(catalog_handlers.warehouse_of(self.call), kind, self.path)
-
     def tags(self) -> dict[str, str]:
         """Return the values of its tags by key."""
-        held = self._metadata().get(self._key) or {}
-        return dict(held if self.column is None else held.get(self.column) or {})
+        if self.column is None:
+            return dict(self.content.get("tags") or {})
+        return dict((self.content.get("column_tags") or {}).get(self.column) or {})
 
     def set_tags(self, tags: dict[str, str]) -> None:
         """Replace its tags."""
-        content = self._metadata()
         if self.column is None:
-            content["tags"] = tags
+            changed: dict[str, Any] = {"tags": tags}
         else:
-            content["column_tags"] = {**(content.get("column_tags") or {}), self.column: tags}
-        write_metadata(self._file, content)
+            changed = {"column_tags": {**(self.content.get("column_tags") or {}), self.column: tags}}
+        write_metadata(self.file, {**self.content, **changed})
 
     def document(self, key: str, value: str) -> dict[str, str]:
         """Return an assignment as clients read it."""
@@ -76,7 +65,7 @@ class _Entity:
 
     def require(self, key: str) -> str:
         """Return the value of a tag. Raises ApiError for one that the entity does not have."""
-        value = self.tags().get(key)
+        value = self.tags.get(key)
         if value is None:
             raise missing(f"Tag '{key}' of {self.name}")
         return value
@@ -85,7 +74,7 @@ class _Entity:
 def list_tags(call: ServerRequest) -> Any:
     """Return the tags of an entity."""
     entity = _entity(call, *_parts(call, 2))
-    found = [entity.document(key, value) for key, value in sorted(entity.tags().items())]
+    found = [entity.document(key, value) for key, value in sorted(entity.tags.items())]
     return paginate(call, found, "tag_assignments", default=100)
 
 
@@ -93,7 +82,7 @@ def list_tags(call: ServerRequest) -> Any:
 def create(call: ServerRequest) -> Any:
     """Add a tag. Raises ApiError for one that the entity has."""
     entity = _entity(call, call.required("entity_type"), call.required("entity_name"))
-    key, value, tags = call.required("tag_key"), call.text("tag_value"), entity.tags()
+    key, value, tags = call.required("tag_key"), call.text("tag_value"), entity.tags
     if key in tags:
         raise ApiError(409, "ALREADY_EXISTS", f"Tag '{key}' of {entity.name} already exists.")
     entity.set_tags({**tags, key: value})
@@ -115,7 +104,7 @@ def update(call: ServerRequest) -> Any:
     entity.require(key)
     read_update_mask(call.query.get("update_mask"), ("tag_value",), resource="a tag")
     value = call.text("tag_value")
-    entity.set_tags({**entity.tags(), key: value})
+    entity.set_tags({**entity.tags, key: value})
     return entity.document(key, value)
 
 
@@ -125,7 +114,7 @@ def delete(call: ServerRequest) -> Any:
     kind, name, key = _parts(call, 3)
     entity = _entity(call, kind, name)
     entity.require(key)
-    entity.set_tags({other: value for other, value in entity.tags().items() if other != key})
+    entity.set_tags({other: value for other, value in entity.tags.items() if other != key})
     return {}
 
 
@@ -152,7 +141,8 @@ def _entity(call: ServerRequest, kind: str, name: str) -> _Entity:
         table = catalog_handlers.get_table(replace(call, path_parameter=".".join(path)))
         if column not in (each["name"].lower() for each in table["columns"]):
             raise missing(f"Column '{name}'", "COLUMN_DOES_NOT_EXIST")
-    return _Entity(call, kind, name, tuple(path), column)
+    file = metadata_file(catalog_handlers.warehouse_of(call), securable.upper(), path)
+    return _Entity(kind, name, column, file, read_metadata(file))
 
 
 _ASSIGNMENTS = "/api/2.1/unity-catalog/entity-tag-assignments"
