@@ -227,6 +227,26 @@ def test_constraints_are_reported_and_can_be_dropped(spark: SparkSession, ask: A
     spark.sql(f"{orders} ADD CONSTRAINT of FOREIGN KEY (customer) REFERENCES informed.shop.customers")
 
 
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [("tables", {"a", "v", "z"}), ("columns", {"a", "v", "z"}), ("views", {"v"})],
+)
+def test_an_object_that_is_gone_when_it_is_read_hides_no_other(
+    spark: SparkSession, suite_settings: Settings, relation: str, expected: set[str]
+) -> None:
+    spark.sql("DROP SCHEMA IF EXISTS main.vanishing CASCADE")
+    spark.sql("CREATE SCHEMA main.vanishing")
+    for name in ("a", "z"):
+        spark.sql(f"CREATE TABLE main.vanishing.{name} (id INT)")
+    spark.sql("CREATE VIEW main.vanishing.v AS SELECT 1 AS id")
+    schema = suite_settings.warehouse / "main" / "vanishing"
+    # Listed, and never found: names of tables are in lower case.
+    shutil.copytree(schema / "a", schema / "Gone")
+    found = spark.table(f"main.information_schema.{relation}").where("table_schema = 'vanishing'")
+    assert {row["table_name"] for row in found.collect()} - {"Gone"} == expected
+    spark.sql("DROP SCHEMA main.vanishing CASCADE")
+
+
 def test_the_one_of_system_tells_of_every_catalog(spark: SparkSession, ask: Ask) -> None:
     assert ask("*", "catalog_tags") == []
     tags = spark.table("system.information_schema.table_tags").where("table_name = 'customers'")

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
@@ -123,9 +124,8 @@ public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters
             try {
                 if (isOwn) addAll(rows, each);
                 else addAsked(rows, each.name());
-            } catch (Exception gone) {
-                // Another process may drop objects meanwhile: return the rows read so far.
-                if (!(gone instanceof org.apache.spark.sql.AnalysisException) || !isOwn) throw WarehouseCatalog.sneak(gone);
+            } catch (Exception e) {
+                throw WarehouseCatalog.sneak(e);
             }
         }
         return (InternalRow[]) rows.toArray(new InternalRow[0]);
@@ -179,25 +179,41 @@ public class InformationSchemaScan implements LocalScan, SupportsPushDownFilters
         Map queries = name.equals("views") ? materializedQueries(from.name()) : Collections.EMPTY_MAP;
         for (int s = 0; s < schemas.length; s++) {
             if (!holds(schemaNames, schemas[s][0])) continue;
-            if (name.equals("schemata")) {
-                Map about = ((SupportsNamespaces) from).loadNamespaceMetadata(schemas[s]);
-                Map values = new HashMap();
-                values.put("catalog_name", from.name());
-                values.put("schema_name", schemas[s][0]);
-                values.put("schema_owner", owner(about, note(from, schemas[s][0], "", "schema.about")));
-                values.put("comment", text(about.get("comment")));
-                add(rows, values);
-                continue;
+            try {
+                if (name.equals("schemata")) addSchema(rows, from, schemas[s]);
+                else addObjects(rows, from, schemas[s], queries);
+            } catch (AnalysisException gone) {
+                // Another process has dropped the schema meanwhile.
             }
-            Identifier[] views = from.listViews(schemas[s]);
-            Identifier[] tables = from.listTables(schemas[s]);
-            if (schemas[s][0].equals(SCHEMA)) {
-                // Its views have no stored definition that could be read.
-                tables = views;
-                views = new Identifier[0];
-            }
-            for (int k = 0; k < views.length; k++) if (holds(tableNames, views[k].name())) addView(rows, from, views[k]);
-            for (int k = 0; k < tables.length; k++) if (holds(tableNames, tables[k].name())) addTable(rows, from, tables[k], queries);
+        }
+    }
+
+    private void addSchema(List rows, RelationCatalog from, String[] schema) throws Exception {
+        Map about = ((SupportsNamespaces) from).loadNamespaceMetadata(schema);
+        Map values = new HashMap();
+        values.put("catalog_name", from.name());
+        values.put("schema_name", schema[0]);
+        values.put("schema_owner", owner(about, note(from, schema[0], "", "schema.about")));
+        values.put("comment", text(about.get("comment")));
+        add(rows, values);
+    }
+
+    private void addObjects(List rows, RelationCatalog from, String[] schema, Map queries) throws Exception {
+        // The views of this schema have no stored definition that could be read.
+        boolean isOwn = schema[0].equals(SCHEMA);
+        Identifier[] views = from.listViews(schema);
+        Identifier[] tables = from.listTables(schema);
+        for (int k = 0; k < views.length; k++) addObject(rows, from, views[k], !isOwn, queries);
+        for (int k = 0; k < tables.length; k++) addObject(rows, from, tables[k], false, queries);
+    }
+
+    private void addObject(List rows, RelationCatalog from, Identifier i, boolean isView, Map queries) throws Exception {
+        if (!holds(tableNames, i.name())) return;
+        try {
+            if (isView) addView(rows, from, i);
+            else addTable(rows, from, i, queries);
+        } catch (AnalysisException gone) {
+            // Another process has dropped it meanwhile.
         }
     }
 
