@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
+from lakeward.autoloader import query_start
 from lakeward.autoloader.read_plan import references_metadata
 
 
@@ -82,6 +83,13 @@ def test_one_dataframe_started_twice_keeps_two_checkpoints_apart(landing, tmp_pa
     for n in range(2):
         assert landing.spark.table(f"{landing.table}_{n}").count() == 1
         assert (tmp_path / f"c{n}" / "sources" / "0" / "files.log").exists()
+
+
+def test_ended_queries_are_not_kept(landing) -> None:
+    landing.put("a.json", {"a": 1})
+    for _ in range(3):
+        landing.ingest(landing.stream("a int"))
+    assert len([query for query in query_start._last_queries.values() if not query.isActive]) == 1
 
 
 def test_without_a_checkpoint_and_with_the_session_setting(landing, tmp_path) -> None:
