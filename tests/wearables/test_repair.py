@@ -30,7 +30,7 @@ def test_a_correction_lands_once_as_a_kafka_record_also_after_a_crash(
     def crash(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(job, "_write", crash)
+    monkeypatch.setattr(job, "replacing", crash)
     with pytest.raises(OSError, match="disk full"):
         repair(spark, SCHEMA, tmp_path)
     monkeypatch.undo()

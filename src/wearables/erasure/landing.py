@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wearables.erasure.removal import erased_by
+from wearables.files import UNFINISHED, replacing
 from wearables.suppression import marked
 
 __all__ = ["clean_landing", "landed_matches"]
@@ -46,7 +46,7 @@ def clean_landing(landing: Path, erased: Mapping[str, set[str]]) -> int:
     `erased` has the digests of these lines by the name of their file. A file keeps its name and is replaced
     in one step: Auto Loader takes no file twice. What a crash of the task `land` has left is deleted.
     """
-    for file in landing.rglob(".*.unfinished"):
+    for file in landing.rglob(UNFINISHED):
         if file.stat().st_mtime < time.time() - _HOUR:
             file.unlink()
     return sum(_clean(file, erased[file.name]) for file in _delivered(landing) if file.name in erased)
@@ -64,15 +64,6 @@ def _clean(file: Path, erased: set[str]) -> int:
     if len(kept) == len(lines):
         return 0
     rest = b"".join(kept)
-    unfinished = file.with_name(f".{file.name}.unfinished")
-    try:
-        with unfinished.open("wb") as copy:
-            copy.write(gzip.compress(rest, _LEVEL, mtime=0) if file.suffix == ".gz" else rest)
-            copy.flush()
-            os.fsync(copy.fileno())
-        unfinished.replace(file)
-    except BaseException:
-        # A full disk needs the space, and the next attempt writes the file again.
-        unfinished.unlink(missing_ok=True)
-        raise
+    with replacing(file) as copy:
+        copy.write(gzip.compress(rest, _LEVEL, mtime=0) if file.suffix == ".gz" else rest)
     return len(lines) - len(kept)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
 import shutil
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from wearables.files import replacing
 
 __all__ = ["Landed", "LandingError", "land", "main"]
 
@@ -117,21 +118,12 @@ def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
 
 
 def _copy(file: Path, folder: Path) -> None:
-    # Names that start with a dot are invisible to Auto Loader; a crash leaves at most one, and the next
-    # attempt at the same file overwrites it.
-    unfinished = folder / f".{file.name}.unfinished"
     try:
-        try:
-            with file.open("rb") as origin, unfinished.open("wb") as copy:
-                shutil.copyfileobj(origin, copy, 1 << 20)
-                copy.flush()
-                os.fsync(copy.fileno())
+        with file.open("rb") as origin, replacing(folder / file.name) as copy:
+            shutil.copyfileobj(origin, copy, 1 << 20)
             if file.suffix == ".gz":
-                _check_archive(unfinished, file)
-            unfinished.replace(folder / file.name)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
+                copy.flush()
+                _check_archive(Path(copy.name), file)
     except OSError as error:
         raise LandingError(f"{file} could not be copied to {folder}: {error}. Run again to go on.") from error
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from wearables.files import replacing
 from wearables.serving import CHARTS, Plot, page
 
 __all__ = ["main", "publish"]
@@ -37,10 +38,9 @@ def publish(spark: SparkSession, place: str, reports: Path) -> Path:
     ]
     reports.mkdir(parents=True, exist_ok=True)
     file = reports / "fitness.html"
-    # A reader sees the former page or this one.
-    unfinished = reports / ".fitness.html.unfinished"
-    unfinished.write_text(page("Fitness", plots), encoding="utf-8")
-    return unfinished.replace(file)
+    with replacing(file) as new:
+        new.write(page("Fitness", plots).encode())
+    return file
 
 
 if __name__ == "__main__":

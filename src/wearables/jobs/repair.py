@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import os
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import Row, SparkSession
+
+from wearables.files import replacing
 
 __all__ = ["COLUMNS", "main", "repair"]
 
@@ -55,7 +56,8 @@ def repair(spark: SparkSession, schema: str, landing: Path) -> dict[str, int]:
         waiting.setdefault(row["file"], []).append(row)
     for file, records in waiting.items():
         if not (folder / file).exists():
-            _write(folder / file, [_line(record) for record in records])
+            with replacing(folder / file) as new:
+                new.writelines(f"{_line(record)}\n".encode() for record in records)
             landed[file] = len(records)
     if waiting:
         files = ", ".join(f"'{file}'" for file in waiting)
@@ -68,15 +70,6 @@ def _line(record: Row) -> str:
     encoded = {name: record[column] for name, column in (("key", "key"), ("value", "record"))}
     texts = {name: text and base64.b64encode(text.encode()).decode() for name, text in encoded.items()}
     return json.dumps({**texts, **fields})
-
-
-def _write(file: Path, lines: Sequence[str]) -> None:
-    unfinished = file.with_name(f".{file.name}.unfinished")
-    with unfinished.open("w", encoding="utf-8") as copy:
-        copy.write("".join(f"{line}\n" for line in lines))
-        copy.flush()
-        os.fsync(copy.fileno())
-    unfinished.replace(file)
 
 
 if __name__ == "__main__":

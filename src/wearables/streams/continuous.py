@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wearables.files import replacing
+
 __all__ = ["StreamsBusyError", "StreamsControl"]
 
 _POLL = 0.2
@@ -104,9 +106,8 @@ class StreamsControl:
         self.pause_file.unlink(missing_ok=True)
 
     def _note(self, passes: int) -> None:
-        unfinished = self.running.with_name(f".{self.running.name}.unfinished")
-        unfinished.write_text(json.dumps({"passes": passes}))
-        unfinished.replace(self.running)
+        with replacing(self.running) as new:
+            new.write(json.dumps({"passes": passes}).encode())
 
     def _wait(self, holds: Callable[[], bool], timeout: float, what: str) -> None:
         end = time.monotonic() + timeout
