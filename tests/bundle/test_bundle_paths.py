@@ -66,6 +66,44 @@ def test_a_path_that_leaves_the_bundle_is_refused(refusal_of: Callable[..., Bund
     assert error.message.startswith("resources/p.yml:4:18")
 
 
+_TASKS = "resources: {jobs: {j: {tasks: [{task_key: a, %s}]}}}"
+_SPEC = "resources: {jobs: {j: {environments: [{environment_key: e, spec: {dependencies: [%s]}}]}}}"
+
+
+@pytest.mark.parametrize(
+    ("resources", "path"),
+    [
+        (_TASKS % "libraries: [{whl: ../../dist/*.whl}]", "../dist/*.whl"),
+        (_TASKS % "libraries: [{jar: ../../dist/a.jar}]", "../dist/a.jar"),
+        (_SPEC % "../../dist/*.whl", "./../dist/*.whl"),
+        (
+            "resources: {pipelines: {p: {environment: {dependencies: [../../dist/a-1-py3-none-any.whl]}}}}",
+            "./../dist/a-1-py3-none-any.whl",
+        ),
+    ],
+)
+def test_a_library_may_be_outside_of_the_bundle(
+    bundle_of: Callable[..., Bundle], resources: str, path: str
+) -> None:
+    """Libraries are uploaded one by one; other files are deployed with the folder of the bundle."""
+    bundle = bundle_of(ROOT, files={"resources/p.yml": resources})
+    assert repr(path) in str({**bundle.jobs, **bundle.pipelines})
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        _TASKS % "libraries: [{requirements: ../../requirements.txt}]",
+        _TASKS % "notebook_task: {notebook_path: ../../n.py}",
+        _SPEC % "-r ../../requirements.txt",
+        _SPEC % "-e ../../package",
+        _SPEC % "../../package",
+    ],
+)
+def test_other_files_of_tasks_may_not(refusal_of: Callable[..., BundleError], resources: str) -> None:
+    assert refusal_of(ROOT, files={"resources/p.yml": resources}).condition == "PATH_OUTSIDE"
+
+
 @pytest.mark.parametrize("path", ["/Workspace/x/src", "dbfs:/x"])
 def test_paths_elsewhere_stay(bundle_of: Callable[..., Bundle], path: str) -> None:
     bundle = bundle_of(

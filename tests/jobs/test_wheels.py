@@ -86,6 +86,22 @@ def test_name_and_entry_points_of_a_project_are_known(tmp_path: Path, project: s
     assert found.entry_points == ({} if project == "project" else {"go": "tool:main"})
 
 
+def test_a_bundle_may_be_a_folder_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    spec = "environments: [{environment_key: e, spec: {dependencies: [../../dist/*.whl]}}]"
+    files = {
+        **PROJECTS["setup.cfg"],
+        "backend/own.py": BACKEND,
+        "bundle/databricks.yml": "bundle: {name: b}\ninclude: [jobs/*.yml]\n"
+        "artifacts: {own_key: {type: whl, path: ..}}\n",
+        "bundle/jobs/j.yml": f"resources: {{jobs: {{j: {{{spec}}}}}}}\n",
+    }
+    bundle = load(write_files(tmp_path, files) / "bundle", environ={})
+    assert bundle.distribution("tool").entry_points == {"go": "tool:main"}
+    (tmp_path / "scratch").mkdir()
+    assert build_wheels(bundle, tmp_path / "scratch")["own_key"].name.startswith("tool-7")
+
+
 @pytest.mark.parametrize(
     ("command", "files", "part"),
     [

@@ -35,6 +35,8 @@ _DEPENDENCIES = re.compile(
     r"resources\.(jobs\.[^.]+\.environments\[\d+\]\.spec|pipelines\.[^.]+\.environment)\.dependencies\[\d+\]"
 )
 _DEPENDENCY = re.compile(r"(?P<option>-r |-e |--requirement |--editable )?(?P<path>\.{1,2}(/.*)?)$")
+# Libraries are uploaded one by one, wherever they are; other files have to be below the bundle's folder.
+_LIBRARY = re.compile(r".*\.(whl|jar|egg)", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"/|\$\{|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -42,7 +44,7 @@ def make_relative_to_root(tree: Node, *, confined: bool) -> Node:
     """Return `tree` with every path of a local file rewritten relative to the bundle's folder.
 
     Absolute paths, URLs, requirements and paths of files from Git stay. `confined`, a path of a resource that
-    leaves the bundle raises BundleError(PATH_OUTSIDE).
+    leaves the bundle raises BundleError(PATH_OUTSIDE), unless it is that of a library.
     """
     for path, leaf in list(walk(tree)):
         if not isinstance(leaf.value, str) or not leaf.value:
@@ -75,7 +77,8 @@ def _node_at(tree: Node, path: Path) -> Node:
 def _rewritten(leaf: Node, text: str, path: Path, confined: bool) -> str:
     folder = posixpath.dirname(leaf.position.file)
     joined = posixpath.normpath(posixpath.join(folder, text))
-    if confined and path[0] == "resources" and (joined == ".." or joined.startswith("../")):
+    is_outside = joined == ".." or joined.startswith("../")
+    if confined and is_outside and path[0] == "resources" and not _LIBRARY.fullmatch(text):
         message = f"`{text}` leads out of the bundle's folder."
         next_step = (
             "Only files of the bundle are deployed. Paths are relative to the YAML file that declares them."
