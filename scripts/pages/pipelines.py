@@ -179,9 +179,9 @@ values are never shown:
 |---|---|
 | a protecting tag of the column | the column |
 | a protecting tag of the table, its schema or its catalog | all rows |
-| a column mask | the column |
+| a column mask, also one of a policy | the column |
 | a protecting tag or a mask of a column that was renamed or dropped since | all rows |
-| a row filter | all rows |
+| a row filter, also one of a policy | all rows |
 | secrets of the target's scopes | `[REDACTED]` |
 | a secret that cannot be read | all rows of all tables |
 

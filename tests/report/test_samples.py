@@ -22,6 +22,13 @@ from tests.doctor.delta_tables import DeltaTable
 from tests.report.events import Events
 
 CANARY = "ada.lovelace@example.com"
+FILTER = {"kind": "ROW_FILTER", "function": ["c", "s", "f"], "to": ["others"]}
+MASK = {
+    **FILTER,
+    "kind": "COLUMN_MASK",
+    "matches": [{"condition": "has_tag_value('kind', 'a')", "alias": "m"}],
+    "column": "m",
+}
 
 
 def table(warehouse: Path, name: str = "c.s.t", /, **columns: list[Any]) -> DeltaTable:
@@ -86,6 +93,15 @@ def test_removed_files_and_files_with_deleted_rows_are_not_read(tmp_path: Path) 
         ("c/s/.objects/t.table.about.json", {"tags": {"classification": "Confidential"}}),
         ("c/s/.objects/.schema.about.json", {"tags": {"PII": "yes"}}),
         ("c/.objects/.catalog.about.json", {"tags": {"contains": "personal data"}}),
+        ("c/s/.objects/t.table.about.json", {"policies": {"p": FILTER}}),
+        ("c/s/.objects/.schema.about.json", {"policies": {"p": FILTER}}),
+        ("c/.objects/.catalog.about.json", {"policies": {"p": FILTER}}),
+        ("c/.objects/.catalog.about.json", {"policies": {"p": {**FILTER, "when": "no condition"}}}),
+        ("c/.objects/.catalog.about.json", {"policies": {"p": {"of a later version": 1}}}),
+        (
+            "c/s/.objects/t.table.about.json",
+            {"column_tags": {"email": {"kind": "a"}}, "policies": {"p": MASK}},
+        ),
         ("c/s/.objects/t.table.about.json", ["not an object"]),
     ],
 )
@@ -102,6 +118,19 @@ def test_other_columns_of_a_table_with_a_tagged_one_are_shown(tmp_path: Path) ->
     describe(tmp_path, "c/s/.objects/t.table.about.json", {"column_tags": tags})
     found = sample(tmp_path)
     assert (found["rows"], found["hidden"]) == ([["1", None, "30"]], {"email": "hidden: tag PII"})
+
+
+def test_a_policy_hides_the_columns_and_tables_that_it_matches_alone(tmp_path: Path) -> None:
+    table(tmp_path, id=[1], Email=[CANARY], age=[30])
+    describe(tmp_path, "c/s/.objects/t.table.about.json", {"column_tags": {"email": {"kind": "a"}}})
+    for policy, hidden in (
+        (MASK, {"Email": "hidden: policy"}),
+        ({**FILTER, "when": "has_tag('eu')"}, {}),
+        ({**MASK, "matches": [{"condition": "has_tag('other')", "alias": "m"}]}, {}),
+    ):
+        describe(tmp_path, "c/.objects/.catalog.about.json", {"policies": {"p": policy}})
+        assert sample(tmp_path)["hidden"] == hidden
+        assert sample(tmp_path)["rows"] == [["1", None if hidden else CANARY, "30"]]
 
 
 def test_a_tag_whose_column_has_another_name_now_hides_all_rows(tmp_path: Path) -> None:

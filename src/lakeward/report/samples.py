@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+
+import msgspec
 
 from lakeward.dbutils import redact
 from lakeward.delta_log import DataFile, TableState, read_table
@@ -91,10 +93,12 @@ def read_sample(warehouse: Path, name: str) -> Sample | None:
             return Sample(note=facts.note)
         if _log_bytes(folder) > _MAX_LOG_BYTES:
             return Sample(note="No rows are shown: the log of the table is larger than 8 MB.")
-        return _sample(read_table(folder), facts)
+        state = read_table(folder)
+        facts = facts.with_policies(parts, [name for name, _ in state.columns])
+        return Sample(note=facts.note) if facts.note else _sample(state, facts)
     except LakewardError as error:
         return Sample(note=f"No rows are shown: {error}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, msgspec.MsgspecError) as error:
         return Sample(note=f"No rows are shown: a file of the table cannot be read ({type(error).__name__}).")
 
 
@@ -129,6 +133,7 @@ class _Protection:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    levels: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def of(cls, warehouse: Path, parts: Sequence[str]) -> _Protection:
@@ -154,7 +159,18 @@ class _Protection:
             tag = protecting_tag(tags or {})
             if tag is not None:
                 found[str(column).lower()] = f"hidden: tag {tag}"
-        return cls(columns=found)
+        return cls(found, levels=[*owners.values()])
+
+    def with_policies(self, name: Sequence[str], columns: Iterable[str]) -> _Protection:
+        """Add what policies of the catalog, the schema and the table protect from any reader."""
+        if not any(level.get("policies") for level in self.levels):
+            return self
+        from lakeward.sql import protection_of
+
+        is_filtered, masked = protection_of(name, self.levels, columns)
+        hidden = dict.fromkeys((column.lower() for column in masked), "hidden: policy")
+        note = "No rows are shown: a policy filters the rows of the table." if is_filtered else ""
+        return replace(self, columns={**hidden, **self.columns}, note=note)
 
 
 def _log_bytes(folder: Path) -> int:

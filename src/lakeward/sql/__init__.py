@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from lakeward.sql.constructs.property_list import read_properties
     from lakeward.sql.constructs.tables import TrimLoadHistory
+    from lakeward.sql.constructs.tag_policy_evaluation import protection_of
     from lakeward.sql.parameters import fill_parameters, unbound_parameters
     from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
     from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS

@@ -5,7 +5,7 @@ Source: https://docs.databricks.com/aws/en/data-governance/unity-catalog/abac/po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,14 @@ class TaggedTable:
     column_tags: Mapping[str, Mapping[str, str]]
     types: Mapping[str, str]
 
+    @classmethod
+    def of(
+        cls, name: Sequence[str], levels: Sequence[Mapping[str, Any]], types: Mapping[str, str]
+    ) -> TaggedTable:
+        """Return the table with the metadata `levels` of its catalog, its schema and itself."""
+        tags = {tag: value for level in levels for tag, value in level.get("tags", {}).items()}
+        return cls(tuple(name), tags, levels[-1].get("column_tags", {}), types)
+
     def matched(self, policy: TagPolicy) -> dict[str, list[str]] | None:
         """Return the columns by alias, in lower case; None if the policy does not apply to the table."""
         if not condition_holds(policy.when, self.tags):
@@ -195,14 +203,8 @@ def effective_policies(
     context = current_context(spark)
     full = (catalog.lower(), schema.lower(), table.lower())
     levels = [context.metadata(kind, name) for kind, name in metadata_levels("TABLE", full)]
-    own = levels[-1]
-    read = TaggedTable(
-        full,
-        {tag: value for level in levels for tag, value in level.get("tags", {}).items()},
-        own.get("column_tags", {}),
-        {str(name): str(dtype) for name, dtype in columns},
-    )
-    row_filter, masks = own.get("row_filter"), dict(own.get("masks") or {})
+    read = TaggedTable.of(full, levels, {str(name): str(dtype) for name, dtype in columns})
+    row_filter, masks = levels[-1].get("row_filter"), dict(levels[-1].get("masks") or {})
     for policy in _policies_of_user(spark, levels):
         matched = read.matched(policy)
         if matched is None:
@@ -232,15 +234,36 @@ def _single(
     return found
 
 
+def protection_of(
+    name: Sequence[str], levels: Sequence[Mapping[str, Any]], columns: Iterable[str]
+) -> tuple[bool, set[str]]:
+    """Return whether policies filter the rows of a table, and the columns that they mask, for any reader.
+
+    `levels` is the metadata of its catalog, its schema and itself.
+    """
+    read = TaggedTable.of(name, levels, dict.fromkeys(columns, ""))
+    is_filtered, masked = False, set[str]()
+    for policy in _policies(levels):
+        matched = read.matched(policy)
+        if matched is not None and policy.kind == "ROW_FILTER":
+            is_filtered = True
+        elif matched is not None:
+            masked.update(matched[str(policy.column).lower()])
+    return is_filtered, masked
+
+
+def _policies(levels: Sequence[Mapping[str, Any]]) -> Iterator[TagPolicy]:
+    for level in levels:
+        yield from map(TagPolicy.of, level.get(POLICIES, {}).values())
+
+
 def _policies_of_user(spark: SparkSession, levels: Sequence[Mapping[str, Any]]) -> Iterator[TagPolicy]:
     user = str(java_session(spark).sparkContext().sparkUser())
     principals = {name.lower() for name in (user, *user_groups(spark))}
-    for level in levels:
-        for stored in level.get(POLICIES, {}).values():
-            policy = TagPolicy.of(stored)
-            is_meant = not principals.isdisjoint(name.lower() for name in policy.to)
-            if is_meant and principals.isdisjoint(name.lower() for name in policy.exempt):
-                yield policy
+    for policy in _policies(levels):
+        is_meant = not principals.isdisjoint(name.lower() for name in policy.to)
+        if is_meant and principals.isdisjoint(name.lower() for name in policy.exempt):
+            yield policy
 
 
 register_function("tag_policies", effective_policies)
