@@ -155,3 +155,12 @@ class JobError(LakewardError):
 
 class DbutilsError(LakewardError):
     """A call of `dbutils` that cannot be served; `condition` is the Java class or our own name."""
+
+
+def first_line(text: str, otherwise: str = "") -> str:
+    """Return the first line of a text that has content; `otherwise` if none has.
+
+    >>> first_line("\\n a \\nb"), first_line(" ", "no reason")
+    ('a', 'no reason')
+    """
+    return next((line.strip() for line in text.splitlines() if line.strip()), otherwise)

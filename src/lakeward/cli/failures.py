@@ -18,7 +18,7 @@ import click
 
 from lakeward.atomic_files import atomic_write
 from lakeward.cli.formatting import plain
-from lakeward.errors import LakewardError
+from lakeward.errors import LakewardError, first_line
 from lakeward.private_folders import private_folder
 
 state_folder: ContextVar[Path | None] = ContextVar("state_folder", default=None)
@@ -77,7 +77,7 @@ def failure_of(error: Exception, command: str = "lakeward") -> Failure:
 
         return Failure(condense_error(str(error)), f"The full traceback is in {crash_log(error)}")
     return Failure(
-        f"[INTERNAL_ERROR] {type(error).__name__}: {first_line(error)}",
+        f"[INTERNAL_ERROR] {type(error).__name__}: {first_line(str(error), 'no message')}",
         f"This is a fault of lakeward. The full traceback is in {crash_log(error)}",
     )
 
@@ -91,11 +91,6 @@ def _subcommands(error: click.UsageError) -> str:
     assert error.ctx is not None
     assert isinstance(group, click.Group)
     return ", ".join(group.list_commands(error.ctx))
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of the error's text that has content."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
 
 
 def crash_log(error: Exception) -> Path:

@@ -12,6 +12,7 @@ from lakeward.cli.formatting import STYLES, format_count, format_duration, forma
 from lakeward.cli.output_streams import Streams
 from lakeward.cli.stream_watch import batch_text
 from lakeward.dbutils import redact
+from lakeward.errors import first_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -84,10 +85,6 @@ def describe_state(line: ProgressLine, board: ProgressBoard) -> str:
     if first and line.state in ("FAILED", "SKIPPED", "WAITING_FOR_RETRY"):
         facts.append(first)
     return ", ".join(facts)
-
-
-def first_line(message: str) -> str:
-    return message.strip().partition("\n")[0].rstrip()
 
 
 class LiveDisplay(Watcher):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.atomic_files import atomic_replace
-from lakeward.errors import SeedError, SetupError
+from lakeward.errors import SeedError, SetupError, first_line
 from lakeward.seeds.names import TableName
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def client(profile: str | None = None) -> Any:
     except ValueError as error:
         raise SetupError(
             "WORKSPACE_NOT_CONFIGURED",
-            f"No workspace can be reached: {_first_line(error)}",
+            f"No workspace can be reached: {first_line(str(error), type(error).__name__)}",
             next_step="Set DATABRICKS_HOST and DATABRICKS_TOKEN, or name a profile with --profile.",
         ) from None
 
@@ -56,7 +56,7 @@ def pull(
     try:
         table = _rows(workspace, name, limit, warehouse or _warehouse(workspace), sleep)
     except (DatabricksError, OSError) as error:
-        raise _pull_error(name, _first_line(error)) from None
+        raise _pull_error(name, first_line(str(error), type(error).__name__)) from None
     to.parent.mkdir(parents=True, exist_ok=True)
     with atomic_replace(to) as aside:
         pq.write_table(table, aside)
@@ -130,7 +130,3 @@ def _content(link: str) -> bytes:
     with urllib.request.urlopen(link, timeout=300) as answer:  # noqa: S310  # the scheme was looked at
         content: bytes = answer.read()
     return content
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

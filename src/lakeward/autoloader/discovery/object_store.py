@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lakeward.autoloader.discovery.line_ranges import read_lines
-from lakeward.errors import CloudFilesError
+from lakeward.errors import CloudFilesError, first_line
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -104,16 +104,13 @@ class ArrowStorage:
 
 def not_mapped(path: str, root: str, reason: str) -> CloudFilesError:
     """Return the error for storage that is neither mapped to a folder nor within reach."""
+    why = first_line(reason, "no reason was given").rstrip(".")
     return CloudFilesError(
         "STORAGE_NOT_MAPPED",
-        f"{path} cannot be read, and no local folder is mapped to it: {_first_line(reason)}.",
+        f"{path} cannot be read, and no local folder is mapped to it: {why}.",
         next_step=f"Map a folder with `--mount {root}=FOLDER`, or under [tool.lakeward.mounts] in "
         "pyproject.toml; or set the credentials that reach it.",
     )
-
-
-def _first_line(reason: str) -> str:
-    return (reason.strip().splitlines() or ["no reason was given"])[0].rstrip(".")
 
 
 def _file_system(scheme: str, root: str, environ: Mapping[str, str]) -> tuple[FileSystem, str]:

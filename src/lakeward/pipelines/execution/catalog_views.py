@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lakeward.errors import first_line
 from lakeward.pipelines.analysis.flow_evaluation import blank_live
 from lakeward.pipelines.graph.elements import Dataset, DefaultSchema
 from lakeward.pipelines.graph.session_scope import use_default_schema
@@ -45,7 +46,7 @@ def create_views(
 
 def _failure(view: Dataset, error: PySparkException) -> str | None:
     """Return the error; None for a view that only the update can evaluate, which is logged."""
-    reason = str(error).strip().splitlines()[0]
+    reason = first_line(str(error), type(error).__name__)
     if not (condition_of(error) or "").startswith(_MISSING):
         return f"{view.location}: the view {view.name} cannot be created. {reason}"
     log.warning(
