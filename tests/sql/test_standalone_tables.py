@@ -455,6 +455,22 @@ def test_a_refresh_that_had_to_wait_runs_the_definition_of_then(
     assert sql("SELECT top FROM m") == [(9,)]
 
 
+def test_a_view_is_dropped_after_the_refresh_that_runs(
+    sql: Rows, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, exists = StandaloneTable.lock, []
+
+    def noted(table: StandaloneTable, settings: Settings) -> FileLock:
+        exists.append(spark.catalog.tableExists("main.standalone.m"))
+        return lock(table, settings)
+
+    sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
+    monkeypatch.setattr(StandaloneTable, "lock", noted)
+    sql("DROP MATERIALIZED VIEW m")
+    assert exists == [True]
+    assert not spark.catalog.tableExists("main.standalone.m")
+
+
 def test_the_event_log_is_found_by_the_table(sql: Rows) -> None:
     sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
     assert ("create_update",) in sql("SELECT DISTINCT event_type FROM event_log(TABLE(main.standalone.m))")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -134,9 +135,11 @@ def drop_materialized_view(spark: SparkSession, command: DropMaterializedView) -
     if properties.get(KIND_PROPERTY) != "materialized_view":
         _refuse_other_kind("materialized_view", name, "DROP")
     known = find_standalone_table(context.settings, properties.get(PIPELINE))
-    drop_table(spark, name, properties.get(PIPELINE, ""))
-    if known is not None:
-        known.remove(context.settings)
+    # A refresh of another process would make the table again.
+    with nullcontext() if known is None else known.lock(context.settings):
+        drop_table(spark, name, properties.get(PIPELINE, ""))
+        if known is not None:
+            known.remove(context.settings)
 
 
 def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
