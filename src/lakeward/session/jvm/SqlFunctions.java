@@ -57,7 +57,7 @@ public class SqlFunctions {
 
     static void register(SparkSessionExtensions all) {
         for (int i = 0; i < SAME.length; i++) all.injectFunction(described(SAME[i][0], new Same(SAME[i][1])));
-        for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member()));
+        for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member(MEMBERS[i])));
         for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
         all.injectFunction(described(VERSION, new Version()));
         all.injectFunction(described(METASTORE, new Value(METASTORE)));
@@ -205,7 +205,18 @@ public class SqlFunctions {
 
     /** Whether the user is a member of a group; the argument may be a column. */
     public static class Member extends AbstractFunction1 {
+        private final String name;
+
+        Member(String name) {
+            this.name = name;
+        }
+
         public Object apply(Object arguments) {
+            int given = ((Seq) arguments).length();
+            if (given != 1) {
+                throw PythonSqlBridge.error("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", new String[] {"functionName", "`" + name + "`",
+                    "expectedNum", "1", "actualNum", String.valueOf(given), "docroot", "https://spark.apache.org/docs/latest"});
+            }
             JsonNode groups = ((JsonNode) ask("groups", ObjectDefinitions.seq(null))).get("rows");
             List names = new ArrayList();
             for (int i = 0; i < groups.size(); i++) names.add(text(((JsonNode) ((JsonNode) groups.get(i)).get(0)).asText()));
