@@ -84,6 +84,26 @@ def test_packages_are_those_of_the_runtime(tmp_path: Path, runtime: str) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "package"),
+    [
+        ("import yaml", "pyyaml"),
+        ("import grpc", "grpcio"),
+        ("from grpc_status import rpc_status", "grpcio-status"),
+        ("from pythonjsonlogger import jsonlogger", "python-json-logger"),
+        ("from dateutil.parser import parse", "python-dateutil"),
+        ("import sklearn.linear_model", "scikit-learn"),
+        ("from google.protobuf import message", "protobuf"),
+        ("from google.api_core.exceptions import NotFound", "google-api-core"),
+        ("import mlflow", "mlflow"),
+        ("import PIL.Image", "pillow"),
+    ],
+)
+def test_modules_lead_to_their_packages(tmp_path: Path, line: str, package: str) -> None:
+    write_files(tmp_path, {"a.py": f"{line}\n"})
+    assert list(found(tmp_path)) == [package]
+
+
 def test_packages_that_lakeward_serves_are_not_installed(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "".join(f"import {name}\n" for name in REPLACED)})
     assert found(tmp_path) == {}
