@@ -239,6 +239,27 @@ def test_a_table_is_made_with_its_policies_or_not_at_all(spark: SparkSession) ->
         spark.sql("DROP TABLE main.default.policy_renamed")
 
 
+@pytest.mark.parametrize("kind", ["delta", "parquet"])
+def test_rows_do_not_get_a_new_name_before_their_metadata(spark: SparkSession, kind: str) -> None:
+    """The metadata of a name of 250 characters has a file name that is too long: nothing is renamed."""
+    table, longer, shorter = (f"main.default.{name}" for name in ("renaming", "r" * 250, "renamed"))
+    for name in (table, longer, shorter):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql(f"CREATE TABLE {table} (id INT) USING {kind}")
+    spark.sql(f"INSERT INTO {table} VALUES (7)")
+    spark.sql(f"SET TAG ON TABLE {table} pii")
+    with pytest.raises(Exception, match=r"r{250}"):
+        spark.sql(f"ALTER TABLE {table} RENAME TO {longer}")
+    assert not spark.catalog.tableExists(longer)
+    assert [row.id for row in spark.table(table).collect()] == [7]
+    spark.sql(f"ALTER TABLE {table} RENAME TO {shorter}")
+    tags = spark.sql("SELECT table_name, tag_name FROM main.information_schema.table_tags").collect()
+    assert ("renamed", "pii") in tags and "renaming" not in {row.table_name for row in tags}
+    assert not spark.catalog.tableExists(table)
+    assert [row.id for row in spark.table(shorter).collect()] == [7]
+    spark.sql(f"DROP TABLE {shorter}")
+
+
 @pytest.mark.parametrize(
     ("text", "masks", "without"),
     [

@@ -239,20 +239,27 @@ public class WarehouseCatalog extends InMemoryCatalog {
         ObjectNode json = folder.read(folder.object(database, from, "table"));
         CatalogTable entry = getTable(database, from);
         boolean managed = entry.tableType().equals(CatalogTableType.MANAGED());
+        Path place = managed ? new Path((URI) entry.storage().locationUri().get()) : null;
         Path target = folder.table(database, to);
-        if (managed) {
-            Path place = new Path((URI) entry.storage().locationUri().get());
-            // A table of a schema with a LOCATION stays there.
-            if (!isInWarehouse(database, from, place)) target = new Path(place.getParent(), target.getName());
-            folder.rename(place, target);
+        // A table of a schema with a LOCATION stays there.
+        if (managed && !isInWarehouse(database, from, place)) target = new Path(place.getParent(), target.getName());
+        Path about = folder.object(database, to, "table.about");
+        Path definition = folder.object(database, to, "table");
+        ObjectNode metadata = folder.read(folder.object(database, from, "table.about"));
+        // The rows last: a kill leaves them under the former name, or under both with their policies, grants and tags.
+        try {
+            if (metadata == null) folder.remove(about);
+            else folder.write(about, metadata);
+            if (json != null && managed) json.put("location", target.toUri().toString());
+            if (json != null) folder.write(definition, json);
+            if (managed) folder.rename(place, target);
+        } catch (RuntimeException e) {
+            folder.remove(definition);
+            folder.remove(about);
+            throw e;
         }
-        Path about = folder.object(database, from, "table.about");
-        if (folder.exists(about)) folder.rename(about, folder.object(database, to, "table.about"));
-        if (json != null) {
-            if (managed) json.put("location", target.toUri().toString());
-            folder.write(folder.object(database, to, "table"), json);
-            folder.remove(folder.object(database, from, "table"));
-        }
+        folder.remove(folder.object(database, from, "table"));
+        folder.remove(folder.object(database, from, "table.about"));
     }
 
     public boolean tableExists(String database, String table) {
