@@ -117,6 +117,18 @@ def cases(file_format: str) -> Iterator[tuple[str, str]]:
 
 def copied(spark: SparkSession, file_format: str, folder: Path, options: dict[str, str]) -> Rows | None:
     """Return types and rows that COPY INTO loads, None if it refuses the files."""
+    request = request_of(folder, file_format, {**options, "mergeSchema": "true"})
+    try:
+        with translate_errors(str(folder)):
+            source = open_source(spark, request)
+            return content(source.rows(spark, source.new_files(frozenset()), None))
+    except SqlError:
+        return None
+
+
+def request_of(
+    folder: Path, file_format: str = "JSON", options: dict[str, str] | None = None
+) -> CopyIntoRequest:
     command = CopyInto(
         target=["t"],
         by_position=False,
@@ -124,15 +136,9 @@ def copied(spark: SparkSession, file_format: str, folder: Path, options: dict[st
         source=str(folder),
         select=None,
         file_format=file_format.upper(),
-        format_options={**options, "mergeSchema": "true"},
+        format_options=options or {},
     )
-    request = CopyIntoRequest.of(command)
-    try:
-        with translate_errors(str(folder)):
-            source = open_source(spark, request)
-            return content(source.rows(spark, source.new_files(frozenset()), None))
-    except SqlError:
-        return None
+    return CopyIntoRequest.of(command)
 
 
 def read(spark: SparkSession, file_format: str, folder: Path, options: dict[str, str]) -> Rows | None:
@@ -216,4 +222,49 @@ def test_a_load_into_given_columns_refuses_malformed_json(loads: Loads) -> None:
     loads.create("id BIGINT")
     loads.put("a.json", text='{"id": 1}\n{bad\n')
     assert failed(loads.copy) == "COPY_INTO_SCHEMA_MISMATCH_WITH_TARGET_TABLE"
+    assert loads.rows() == []
+
+
+GLOBS = {
+    "*.json": {"a", "b", "c1"},
+    "{a,b}.json": {"a", "b"},
+    "[ab].json": {"a", "b"},
+    "[!a].json": {"b"},
+    "c?.json": {"c1"},
+    "*/*.json": {"d"},
+    "nope*": set(),
+    "[a": None,
+    "{a": None,
+    "{a}.json{": None,
+    "[a].json[": None,
+    "\\[a": set(),
+    "[{]*": set(),
+}
+
+
+@pytest.mark.parametrize("spelling", ["PATTERN = '{}'", "FORMAT_OPTIONS ('pathGlobFilter' = '{}')"])
+def test_globs_load_the_files_that_they_match_or_are_refused(loads: Loads, spelling: str) -> None:
+    """A bracket that is not closed matched nothing, without an error; Spark's readers refuse it."""
+    has_folders = spelling.startswith("PATTERN")
+    for name in ("a", "b", "c1", "sub/d") if has_folders else ("a", "b", "c1"):
+        loads.put(f"{name}.json", {"s": name.rpartition("/")[2]})
+    for glob, expected in GLOBS.items():
+        if "/" in glob and not has_folders:
+            continue
+        rest = spelling.format(glob.replace("\\", "\\\\"))
+        loads.table = f"{loads.table}_"
+        loads.create("s STRING")
+        if expected is None:
+            assert failed(lambda given=rest: loads.copy(given)) == "CF_INVALID_GLOB", rest
+        else:
+            loads.copy(rest)
+            assert {row[0] for row in loads.rows()} == expected, rest
+
+
+@pytest.mark.parametrize("names", ["('')", "('a.json', ' ')"])
+def test_an_empty_name_of_a_file_is_refused(loads: Loads, names: str) -> None:
+    """It loaded all files of the source."""
+    loads.create()
+    loads.put("a.json", {"id": 1})
+    assert failed(lambda: loads.copy(f"FILES = {names}")) == "COPY_INTO_SYNTAX_ERROR"
     assert loads.rows() == []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.discovery.file_listing import FileStatus, require_closed_brackets
 from lakeward.autoloader.file_source import FileSource
 from lakeward.autoloader.json_column import JsonColumn, schema_location_key
 from lakeward.autoloader.options.option_table import OPTIONS, Option, find_option

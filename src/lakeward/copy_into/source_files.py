@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader import FileSource, FileStatus
+from lakeward.autoloader import FileSource, FileStatus, require_closed_brackets
 from lakeward.copy_into.request import CopyIntoRequest
 from lakeward.errors import CloudFilesError, SqlError
 
@@ -69,7 +69,8 @@ class SourceFiles:
             return spark.sql(f"{before} lakeward_copied('{token}') {behind}")
 
     def _matching(self, pattern: str, loaded: frozenset[str]) -> list[FileStatus]:
-        """Return the files that match PATTERN, a glob below the source."""
+        """Return the files that match PATTERN, a glob below the source; raise CF_INVALID_GLOB."""
+        require_closed_brackets(pattern)
         self.source.require_exists()
         try:
             return self._other(pattern).files(loaded.__contains__)
@@ -83,6 +84,13 @@ class SourceFiles:
         """Return the files of FILES, which are relative to the source."""
         files: list[FileStatus] = []
         for name in dict.fromkeys(names):
+            if not name.strip():
+                raise SqlError(
+                    "COPY_INTO_SYNTAX_ERROR",
+                    "FILES has an empty name.",
+                    sql_state="42601",
+                    next_step="Remove it; without FILES all files of the source are loaded.",
+                )
             one = self._other(name)
             try:
                 files += one.files(loaded.__contains__)

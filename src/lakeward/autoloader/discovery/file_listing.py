@@ -36,6 +36,10 @@ def literal_root(path: str) -> str:
     return path[: match.start()].rpartition("/")[0] or "/"
 
 
+# What an opening bracket in a glob is not: an escaped character, or a character of a class.
+_LITERAL = re.compile(r"\\.|\[[^\]]+\]", re.DOTALL)
+
+
 class Globber:
     """Matches files against a path that may have wildcards.
 
@@ -62,18 +66,34 @@ class Globber:
 
 def name_pattern(glob: str) -> re.Pattern[str]:
     """Return the pattern of `pathGlobFilter`, which is matched against the file name only."""
+    require_closed_brackets(glob)
     return _compile_glob(_translate_glob(glob, "[^/]*"), glob)
+
+
+def require_closed_brackets(glob: str) -> None:
+    """Raise CF_INVALID_GLOB for a bracket or brace that is not closed, which Spark's readers refuse.
+
+    In a path it may be a part of a folder's name. In a pattern it would match nothing, without an error.
+    """
+    bare = _LITERAL.sub("", glob)
+    for opening, closing in ("[]", "{}"):
+        if opening in bare.rpartition(closing)[2]:
+            raise _invalid_glob(glob, f"{opening} is not closed")
+
+
+def _invalid_glob(glob: str, reason: str) -> CloudFilesError:
+    return CloudFilesError(
+        "CF_INVALID_GLOB",
+        f"The glob {glob!r} is invalid: {reason}.",
+        next_step="Correct the brackets, or escape literal ones with a backslash.",
+    )
 
 
 def _compile_glob(pattern: str, glob: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.DOTALL)
     except re.error as error:
-        raise CloudFilesError(
-            "CF_INVALID_GLOB",
-            f"The glob {glob!r} is invalid: {error.msg}.",
-            next_step="Correct the brackets, or escape literal ones with a backslash.",
-        ) from None
+        raise _invalid_glob(glob, error.msg) from None
 
 
 def _translate_glob(glob: str, star: str) -> str:
