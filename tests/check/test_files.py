@@ -94,6 +94,7 @@ def test_what_cannot_be_read_is_reported_and_stops_nothing(look: Look, tmp_path:
         "nb.ipynb": "{}",
         "list.ipynb": "[]",
         "huge.sql": b"x" * (LARGEST + 1),
+        "course.dbc": b"PK",
         "pyproject.toml": "[[[",
     }
     found = look(files)
@@ -104,6 +105,7 @@ def test_what_cannot_be_read_is_reported_and_stops_nothing(look: Look, tmp_path:
     names = {place.partition(":")[0] for place in document}
     assert names == {*files, "dead.py", "pipe.py"} - {"good.py"}
     assert "data rather than source" in document["huge.sql"]
+    assert "export them as source files" in document["course.dbc"]
     assert "syntax.py:1:7" in document and "invalid syntax" in document["syntax.py:1:7"]
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from lakeward.user_code import is_source_folder
 
-FileKind = Literal["python", "notebook", "sql", "bundle", "job", "requirements"]
+FileKind = Literal["python", "notebook", "archive", "sql", "bundle", "job", "requirements"]
 
 LARGEST = 4_000_000
 """Bytes of the largest file that is read: what is larger is data, whatever it is called."""
@@ -18,6 +18,7 @@ LARGEST = 4_000_000
 _SUFFIXES: dict[str, FileKind] = {
     ".py": "python",
     ".ipynb": "notebook",
+    ".dbc": "archive",
     ".sql": "sql",
     # Those of them that define jobs.
     ".json": "job",

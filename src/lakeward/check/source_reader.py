@@ -14,6 +14,7 @@ from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
 from lakeward.newer_fstrings import parse_newer
 from lakeward.notebooks import (
+    ABOUT_ARCHIVES,
     LineMagic,
     Notebook,
     install_commands,
@@ -280,8 +281,13 @@ def _newer_tree(source: str | bytes) -> ast.Module | None:
     return tree if isinstance(tree, ast.Module) else None
 
 
+def _archive(content: bytes, scanner: Scanner) -> None:  # noqa: ARG001  # the signature of all readers
+    raise Unreadable(ABOUT_ARCHIVES)
+
+
 _READERS: dict[str, Callable[[bytes, Scanner], None]] = {
     "python": _python,
     "notebook": _notebook,
+    "archive": _archive,
     "sql": _sql,
 }

@@ -7,7 +7,7 @@ from typing import Any
 from lakeward.check.model import VERDICTS, Finding, Report, Verdict
 
 _CODE = ("python", "notebook", "sql")
-_SUFFIXES = (".py", ".ipynb", ".sql")
+_SUFFIXES = (".py", ".ipynb", ".sql", ".dbc")
 
 
 def constructs(report: Report, verdict: Verdict) -> dict[str, list[Finding]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".py", ".sql", ".ipynb")
 """The forms that a notebook's file may have."""
 
-_ABOUT_ARCHIVES = (
+ABOUT_ARCHIVES = (
     "An archive holds several notebooks: import it into a workspace, and export them as source files."
 )
 _OTHER_LANGUAGES = {".scala": "Scala", ".r": "R"}
@@ -100,7 +100,7 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
         raise ConfigurationError(
             "NOTEBOOK_INVALID",
             f"{path} ends with none of {forms}.",
-            next_step=_ABOUT_ARCHIVES if found.suffix.lower() == ".dbc" else None,
+            next_step=ABOUT_ARCHIVES if found.suffix.lower() == ".dbc" else None,
         )
     content = found.read_bytes()
     try:
