@@ -28,6 +28,11 @@ def settings(tmp_path: Path) -> Settings:
     for table in ("main/default/orders", "main/shop/orders", "main/shop/customers"):
         (found.warehouse / table / "_delta_log").mkdir(parents=True)
     (found.warehouse / "main/shop/parts").mkdir()
+    (found.warehouse / "main/shop/.dropped-1/_delta_log").mkdir(parents=True)
+    definitions = found.warehouse / "main/shop/.objects"
+    definitions.mkdir()
+    for file in ("revenue.view.json", "stocks.table.json", "orders.table.about.json", "stale.function.json"):
+        (definitions / file).write_text("{}")
     (found.volumes / "main/shop/landing").mkdir(parents=True)
     return found
 
@@ -47,6 +52,11 @@ def settings(tmp_path: Path) -> Settings:
         ),
         ("`prod`.`x`.`weather`", "If prod.x.weather is a table of your workspace"),
         ("`parts`", "If main.default.parts is a table of your workspace"),
+        ("`stale`", "If main.default.stale is a table of your workspace"),
+        ("`main`.`shop`.`revenues`", "Did you mean `main.shop.revenue`?"),
+        ("`main`.`shop`.`stock`", "Did you mean `main.shop.stocks`?"),
+        ("`revenue`", "A table of this name is in another schema: `main.shop.revenue`. If main.default."),
+        ("`stocks`", "A table of this name is in another schema: `main.shop.stocks`. If main.default."),
     ],
 )
 def test_a_missing_table_is_looked_for_in_the_lakehouse(
@@ -137,6 +147,10 @@ def test_settings_of_spark_are_not_settings_of_the_pipeline() -> None:
 def test_commands_suggest_them(inside: Inside) -> None:
     made = inside("sql", "-e", "create schema main.shop", "-e", "create table main.shop.orders as select 1 a")
     assert made.returncode == 0, made.stderr
+    made = inside("sql", "-e", "create view main.shop.totals as select count(*) n from main.shop.orders")
+    assert made.returncode == 0, made.stderr
+    ran = inside("sql", "-e", "select * from totals")
+    assert "A table of this name is in another schema: `main.shop.totals`." in ran.stderr
     other = "A table of this name is in another schema: `main.shop.orders`."
     for line in ("spark.table('main.default.orders')", "# MAGIC %sql select * from orders"):
         (inside.folder / "n.py").write_text(f"# Databricks notebook source\n{line}\n")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.object_metadata import OBJECTS
 from lakeward.suggestions import NOTEBOOK_NAMES, close_matches
 
 if TYPE_CHECKING:
@@ -77,26 +77,32 @@ def near_tables_hint(near: list[str], name: list[str]) -> str:
 
 
 def near_tables(name: list[str], settings: Settings) -> list[str]:
-    """Return the full names of similar tables of its schema, else those of its name in other schemas.
+    """Return the full names of similar tables and views of its schema, else those of its name in others.
 
     `name` has three parts.
     """
     catalog, schema, table = name
-    there = list(_tables(settings.warehouse / catalog.lower() / schema.lower()))
+    there = _tables(settings.warehouse / catalog.lower() / schema.lower(), "*")
     found = [f"{catalog}.{schema}.{each}" for each in close_matches(table, there)]
     if not found and settings.warehouse.is_dir():
-        places = sorted(settings.warehouse.glob(f"*/*/{glob.escape(table.lower())}"))
-        found = [".".join(each.parts[-3:]) for each in places if _is_table(each)]
+        pattern = glob.escape(table.lower())
+        found = [
+            ".".join((*schema.parts[-2:], each))
+            for schema in sorted(settings.warehouse.glob("*/*"))
+            for each in _tables(schema, pattern)
+        ]
     return found[:3]
 
 
-def _tables(schema: Path) -> Iterator[str]:
-    if schema.is_dir():
-        yield from (each.name for each in sorted(schema.iterdir()) if _is_table(each))
-
-
-def _is_table(folder: Path) -> bool:
-    return (folder / "_delta_log").is_dir()
+def _tables(schema: Path, pattern: str) -> list[str]:
+    """Return the names of tables and views in the folder of a schema; Delta tables need no definition."""
+    delta = {each.parent.name for each in schema.glob(f"{pattern}/_delta_log")}
+    others = {
+        each.name.removesuffix(end)
+        for end in (".table.json", ".view.json")
+        for each in (schema / OBJECTS).glob(f"{pattern}{end}")
+    }
+    return sorted(each for each in delta | others if not each.startswith("."))
 
 
 def missing_volumes(text: str) -> list[str]:
