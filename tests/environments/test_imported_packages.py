@@ -109,9 +109,9 @@ def test_packages_that_lakeward_serves_are_not_installed(tmp_path: Path) -> None
     assert found(tmp_path) == {}
 
 
-def run(machine: Machine, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(machine: Machine, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lakeward", "run", "job.yml", "--dry-run", *arguments]
-    return outcome(command, cwd=folder, env=machine.environ(), timeout=120)
+    return outcome(command, cwd=folder, env=machine.environ(**environ), timeout=120)
 
 
 JOB = """\
@@ -123,6 +123,7 @@ environments: [{environment_key: e}]
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("wheels", "declared", "arguments", "installed", "decision"),
     [
@@ -160,3 +161,15 @@ def test_the_environment_has_what_the_code_imports(
     # The next command finds the environment.
     again = run(machine, folder, *arguments)
     assert (again.returncode, "lakeward: " in again.stderr) == (0, False), again.stderr
+
+
+@pytest.mark.process
+def test_without_an_index_all_are_left_out_at_once(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "machine")
+    folder = tmp_path / "repository"
+    write_files(folder, {"job.yml": JOB, "main.py": "import seaborn\nimport boto3\n"})
+    unreachable = {"PIP_NO_INDEX": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
+    ran = run(machine, folder, **unreachable, no_proxy="127.0.0.1")
+    assert ran.returncode == 0, ran.stderr
+    (line,) = [each for each in ran.stderr.splitlines() if "without seaborn" in each]
+    assert "without seaborn, boto3, which main.py imports: [INDEX_NOT_REACHABLE]" in line

@@ -25,6 +25,7 @@ from lakeward.environments.installed import versions_in
 from lakeward.environments.offline_copy import copy_installation
 from lakeward.environments.provided_packages import OWN_PYSPARK, SETUPTOOLS, STAND_INS
 from lakeward.environments.repository import source_folders
+from lakeward.environments.runtime_packages import RuntimePackage
 from lakeward.environments.uv_program import Installer, python_of
 from lakeward.errors import LakewardError
 from lakeward.session import not_writable
@@ -121,23 +122,49 @@ def _provide_imported(plan: Plan, site: Path, folder: Path, installer: Installer
     that cannot be installed is left out: most code of a repository runs without it.
     """
     installed = versions_in(site)
-    constraints, file = folder / "installed.txt", folder / "imported.txt"
+    missing = [
+        each
+        for each in plan.imported
+        if installed.keys().isdisjoint(map(canonicalize_name, (each.package.name, each.package.package)))
+    ]
+    options = [line for line in plan.attempts[0].requirements if line.startswith("--")]
+    constraints = folder / "installed.txt"
     constraints.write_text("".join(f"{name}=={version}\n" for name, version in installed.items()), "utf-8")
-    for package, place in ((each.package, each.file) for each in plan.imported):
-        if not installed.keys().isdisjoint(map(canonicalize_name, (package.name, package.package))):
+    for number, each in enumerate(missing):
+        found = _add_package(each.package, options, constraints, folder, installer)
+        if isinstance(found, str):
+            say(f"added {found}: {each.package}, and {each.file} imports it")
             continue
-        error = None
-        for line in (f"{package.package}=={package.version}", package.package):
-            file.write_text(f"{line}\n", encoding="utf-8")
-            try:
-                installer.install(folder, file, "-c", str(constraints))
-            except LakewardError as failure:
-                error = failure
-            else:
-                say(f"added {line}: {package}, and {place} imports it")
+        # Without an index the others cannot be installed either, and each attempt would wait for it.
+        stopped = not is_about_versions(found)
+        names = [each.package.package for each in (missing[number:] if stopped else [each])]
+        say(f"without {', '.join(names)}, which {each.file} imports: {found}")
+        if stopped:
+            return
+
+
+def _add_package(
+    package: RuntimePackage, options: list[str], constraints: Path, folder: Path, installer: Installer
+) -> str | LakewardError:
+    """Install a package in the runtime's version, or in another one; return the requirement or the error."""
+    file = folder / "imported.txt"
+    error: LakewardError | None = None
+    for requirement in (f"{package.package}=={package.version}", package.package):
+        file.write_text("".join(f"{line}\n" for line in (*options, requirement)), encoding="utf-8")
+        # The address of an index may hold a password.
+        file.chmod(0o600)
+        try:
+            installer.install(folder, file, "-c", str(constraints))
+        except LakewardError as failure:
+            if failure.condition in ("CACHE_NO_SPACE", "CACHE_NOT_WRITABLE"):
+                raise
+            error = failure
+            if not is_about_versions(failure):
                 break
         else:
-            say(f"without {package.package}, which {place} imports: {error}")
+            return requirement
+    assert error is not None
+    return error
 
 
 def _require_imports(folder: Path, site: Path) -> None:
