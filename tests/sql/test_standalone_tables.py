@@ -455,6 +455,23 @@ def test_a_refresh_that_had_to_wait_runs_the_definition_of_then(
     assert sql("SELECT top FROM m") == [(9,)]
 
 
+def test_a_refresh_does_not_make_a_table_again_that_was_dropped_while_it_waited(
+    sql: Rows, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = StandaloneTable.lock
+
+    def dropped_meanwhile(table: StandaloneTable, settings: Settings) -> FileLock:
+        monkeypatch.setattr(StandaloneTable, "lock", lock)
+        sql("DROP MATERIALIZED VIEW m")
+        return lock(table, settings)
+
+    sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
+    monkeypatch.setattr(StandaloneTable, "lock", dropped_meanwhile)
+    with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        sql("REFRESH MATERIALIZED VIEW m")
+    assert not spark.catalog.tableExists("main.standalone.m")
+
+
 def test_a_view_is_dropped_after_the_refresh_that_runs(
     sql: Rows, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,7 +118,8 @@ def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTabl
     _require_table(spark, command.table)
     known = _require_standalone(context.settings, stored, kind, name, "REFRESH")
     with known.lock(context.settings):
-        # Another process may have replaced the definition in the meantime.
+        # Another process may have replaced the definition in the meantime, or dropped the table.
+        _require_table(spark, command.table)
         known = find_standalone_table(context.settings, known.pipeline) or known
         update_table(spark, context.settings, known, previous=known, full=command.full)
     return None
