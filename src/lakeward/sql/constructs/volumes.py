@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -116,10 +117,13 @@ class RenameVolume(Command):
             )
         if _folder(context, new_name).exists():
             raise _already_exists("rename", new_name, "Choose a different name, or drop the existing volume.")
-        _folder(context, name).rename(_folder(context, new_name))
-        about = context.metadata_file("VOLUME", name)
+        # The files last: a kill must not leave them without their owner, grants and tags.
+        about, new_about = (context.metadata_file("VOLUME", each) for each in (name, new_name))
+        new_about.unlink(missing_ok=True)
         if about.exists():
-            about.rename(context.metadata_file("VOLUME", new_name))
+            shutil.copyfile(about, new_about)
+        _folder(context, name).rename(_folder(context, new_name))
+        about.unlink(missing_ok=True)
 
 
 def _rename_volume(cursor: TokenCursor) -> RenameVolume:
