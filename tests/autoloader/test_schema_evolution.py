@@ -270,7 +270,9 @@ def test_a_table_grows_only_when_the_writer_merges_schemas(landing) -> None:
 @pytest.mark.rule("1.3")
 def test_credentials_are_in_no_plan(landing) -> None:
     secrets = {"cf_clientSecret": "hunter2", "cf_useNotifications": True, "fs.s3a.secret.key": "hunter2"}
-    df = landing.stream("a int", **secrets)
+    with pytest.warns(UserWarning, match="has no effect here") as warned:
+        df = landing.stream("a int", **secrets)
+    assert "hunter2" not in "".join(str(each.message) for each in warned)
     plan = df._jdf.queryExecution().analyzed()
     shown = plan.toString() + plan.treeString() + plan.collectLeaves().head().extraOptions().toString()
     assert "hunter2" not in shown + df._jdf.queryExecution().toString()

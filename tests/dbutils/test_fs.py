@@ -115,11 +115,19 @@ def test_a_directory_is_not_copied_into_itself(dbutils: DBUtils, volume: Path) -
 
 
 def test_a_filled_directory_is_removed_only_with_recurse(dbutils: DBUtils, volume: Path) -> None:
+    (volume / "a/b").mkdir(parents=True)
+    with pytest.raises(ExecutionError, match="is not empty"):
+        dbutils.fs.rm("/Volumes/main/default/landing/a")
+    assert dbutils.fs.rm("/Volumes/main/default/landing/sub") is True
+    assert dbutils.fs.rm("/Volumes/main/default/landing/a", True) is True
+    assert not (volume / "a").exists()
+
+
+def test_a_volume_loses_its_content_alone(dbutils: DBUtils, volume: Path) -> None:
     with pytest.raises(ExecutionError, match="is not empty"):
         dbutils.fs.rm("/Volumes/main/default/landing")
-    assert dbutils.fs.rm("/Volumes/main/default/landing/sub") is True
     assert dbutils.fs.rm("/Volumes/main/default/landing", True) is True
-    assert not volume.exists()
+    assert list(volume.iterdir()) == []
 
 
 @pytest.mark.parametrize(
