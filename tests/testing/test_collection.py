@@ -57,6 +57,26 @@ def project(folder: Path, suite: str) -> Path:
     return folder
 
 
+def test_a_jvm_that_dies_in_a_test_does_not_end_the_run(tmp_path: Path) -> None:
+    """The text of an error of Java is in the JVM; pytest itself must not fail over it."""
+    suite = """\
+import os, signal
+
+def test_jvm_dies(spark):
+    try:
+        spark._jvm.java.lang.Integer.parseInt("x")
+    except Exception as error:
+        os.kill(spark._jvm.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)
+        raise error from None
+
+def test_arithmetic():
+    assert 1 + 1 == 2
+"""
+    out = pytest_in(project(tmp_path, suite), code=1)
+    assert "INTERNALERROR" not in out
+    assert "1 failed, 1 passed" in out
+
+
 def test_collecting_imports_no_pyspark(tmp_path: Path) -> None:
     out = pytest_in(project(tmp_path, SUITE), "--collect-only")
     assert "test_with_lakehouse" in out

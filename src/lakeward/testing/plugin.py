@@ -221,7 +221,11 @@ def _hints(error: BaseException) -> Iterator[tuple[str, str]]:
     """Yield title and text of each section on settings that can help with the error of a failed test."""
     from lakeward.session import ansi_hint, catalog_remedy, current_settings, folder_hint, missing_catalog
 
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001
+        # An error of Java has its text in the JVM, which may be gone.
+        return
     settings = current_settings()
     if settings is not None and (hint := ansi_hint(text, settings)) is not None:
         yield "runtime", hint
