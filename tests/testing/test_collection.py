@@ -64,7 +64,7 @@ import os, signal
 
 def test_jvm_dies(spark):
     try:
-        spark._jvm.java.lang.Integer.parseInt("x")
+        spark._jvm.java.util.ArrayDeque().pop()
     except Exception as error:
         os.kill(spark._jvm.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)
         raise error from None
