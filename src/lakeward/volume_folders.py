@@ -43,17 +43,18 @@ def absent_volume(volumes: Path, local: Path) -> tuple[str, ...] | None:
     Of a path above volumes it is the part that has no folder. Files are written into volumes that exist:
     a folder that a write makes would be a volume, a schema and a catalog without a declaration.
     """
-    root, inside = Path(os.path.normpath(volumes)), Path(os.path.normpath(local))
-    if root not in inside.parents:
-        return None
-    names = inside.relative_to(root).parts[:_PARTS]
-    return None if root.joinpath(*names).is_dir() else names
+    names = _names_below(volumes, local)[:_PARTS]
+    return names if names and not volumes.joinpath(*names).is_dir() else None
 
 
 def is_volume(volumes: Path, local: Path) -> bool:
     """Return whether a local path is the folder of a volume: only DROP VOLUME removes it."""
+    return len(_names_below(volumes, local)) == _PARTS
+
+
+def _names_below(volumes: Path, local: Path) -> tuple[str, ...]:
     root, inside = Path(os.path.normpath(volumes)), Path(os.path.normpath(local))
-    return root in inside.parents and len(inside.relative_to(root).parts) == _PARTS
+    return inside.relative_to(root).parts if root in inside.parents else ()
 
 
 def missing_volume_texts(names: tuple[str, ...]) -> tuple[str, str]:

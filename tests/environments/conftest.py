@@ -16,6 +16,15 @@ from tests.processes import environ_without, outcome
 from tests.trees import write_files
 
 
+JOB = """\
+tasks:
+  - task_key: a
+    environment_key: e
+    spark_python_task: {python_file: main.py}
+environments: [{environment_key: e}]
+"""
+
+
 def make_wheel(
     folder: Path, name: str, version: str, *, requires: tuple[str, ...] = (), files: Mapping[str, str] = {}
 ) -> Path:

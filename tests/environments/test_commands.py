@@ -10,17 +10,9 @@ import pytest
 
 from lakeward.cli.main import lakeward as lakeward_group
 from lakeward.cli.repository import COMMANDS, needs_environment
-from tests.environments.conftest import Machine, make_wheel
+from tests.environments.conftest import JOB, Machine, make_wheel
 from tests.processes import outcome
 from tests.trees import write_files
-
-JOB = """\
-tasks:
-  - task_key: a
-    environment_key: e
-    spark_python_task: {python_file: main.py}
-environments: [{environment_key: e}]
-"""
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from lakeward.databricks_shims import REPLACED
 from lakeward.environments import packages_of_runtimes
 from lakeward.environments.imported_packages import imported_packages
-from tests.environments.conftest import Machine, make_wheel
+from tests.environments.conftest import JOB, Machine, make_wheel
 from tests.processes import outcome
 from tests.trees import write_files
 
@@ -112,15 +112,6 @@ def test_packages_that_lakeward_serves_are_not_installed(tmp_path: Path) -> None
 def run(machine: Machine, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lakeward", "run", "job.yml", "--dry-run", *arguments]
     return outcome(command, cwd=folder, env=machine.environ(**environ), timeout=120)
-
-
-JOB = """\
-tasks:
-  - task_key: a
-    environment_key: e
-    spark_python_task: {python_file: main.py}
-environments: [{environment_key: e}]
-"""
 
 
 @pytest.mark.process

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 from lakeward.environments.distributions import NAMESPACES
-from lakeward.environments.repository import code_files
+from lakeward.environments.repository import code_files, is_repository
 from lakeward.environments.runtime_packages import RuntimePackage, find_runtime_package
 
 _STATEMENT = re.compile(
@@ -38,8 +38,11 @@ class ImportedPackage:
 
 
 def imported_packages(root: Path, runtime: str | None) -> tuple[ImportedPackage, ...]:
-    """Return the packages of `runtime` that the code below `root` imports, each with the first file."""
-    files = list(code_files(root))
+    """Return the packages of `runtime` that the code below `root` imports, each with the first file.
+
+    A folder that is no repository, as a home folder, is not searched below its own files.
+    """
+    files = list(code_files(root) if is_repository(root) else _own_code(root))
     own = {part for file in files for part in (*file.parent.parts, file.stem)}
     found: dict[str, ImportedPackage] = {}
     for file in files:
@@ -49,6 +52,10 @@ def imported_packages(root: Path, runtime: str | None) -> tuple[ImportedPackage,
             if package is not None and not _is_served(top):
                 found.setdefault(package.package, ImportedPackage(package, file.as_posix()))
     return tuple(found.values())
+
+
+def _own_code(root: Path) -> Iterator[Path]:
+    return (Path(each.name) for each in root.iterdir() if each.suffix in (".py", ".ipynb"))
 
 
 def missing_imported_packages(root: Path) -> tuple[str, ...]:

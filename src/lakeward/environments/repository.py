@@ -126,15 +126,15 @@ def has_pipelines_of_dlt(root: Path) -> bool:
 
 
 def code_files(root: Path) -> Iterator[Path]:
-    """Yield the Python files and notebooks below `root`, relative to it.
-
-    A folder that is no repository, as a home folder, is not searched below its own files.
-    """
-    is_repository = (root / ".git").exists() or any((root / mark).is_file() for mark in _MARKS)
-    found = _walk(root) if is_repository else ((str(root), each.name) for each in root.iterdir())
-    for folder, name in found:
+    """Yield the Python files and notebooks below `root`, relative to it."""
+    for folder, name in _walk(root):
         if name.endswith((".py", ".ipynb")):
             yield (Path(folder) / name).relative_to(root)
+
+
+def is_repository(root: Path) -> bool:
+    """Return whether a folder has a project file, or is the root of a Git repository."""
+    return (root / ".git").exists() or any((root / mark).is_file() for mark in _MARKS)
 
 
 def _files(place: Path) -> Iterator[str]:
