@@ -15,7 +15,6 @@ import pytest
 from tests.processes import environ_without, outcome
 from tests.trees import write_files
 
-
 JOB = """\
 tasks:
   - task_key: a
