@@ -438,35 +438,37 @@ def test_an_interrupted_creation_is_repeated(
     assert sql("SELECT * FROM m") == [(10,)]
 
 
-def test_a_refresh_that_had_to_wait_runs_the_definition_of_then(
-    sql: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def meanwhile(sql: Rows, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Run a statement, as another process would, while the next one waits for the table's lock."""
     lock = StandaloneTable.lock
 
-    def replaced_meanwhile(table: StandaloneTable, settings: Settings) -> FileLock:
-        monkeypatch.setattr(StandaloneTable, "lock", lock)
-        sql("CREATE OR REPLACE MATERIALIZED VIEW m AS SELECT max(id) AS top FROM t")
-        return lock(table, settings)
+    def before_the_lock(statement: str) -> None:
+        def locked(table: StandaloneTable, settings: Settings) -> FileLock:
+            monkeypatch.setattr(StandaloneTable, "lock", lock)
+            sql(statement)
+            return lock(table, settings)
 
+        monkeypatch.setattr(StandaloneTable, "lock", locked)
+
+    return before_the_lock
+
+
+def test_a_refresh_that_had_to_wait_runs_the_definition_of_then(
+    sql: Rows, meanwhile: Callable[[str], None]
+) -> None:
     sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
-    monkeypatch.setattr(StandaloneTable, "lock", replaced_meanwhile)
+    meanwhile("CREATE OR REPLACE MATERIALIZED VIEW m AS SELECT max(id) AS top FROM t")
     sql("REFRESH MATERIALIZED VIEW m")
     sql("REFRESH MATERIALIZED VIEW m")
     assert sql("SELECT top FROM m") == [(9,)]
 
 
 def test_a_refresh_does_not_make_a_table_again_that_was_dropped_while_it_waited(
-    sql: Rows, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    sql: Rows, spark: SparkSession, meanwhile: Callable[[str], None]
 ) -> None:
-    lock = StandaloneTable.lock
-
-    def dropped_meanwhile(table: StandaloneTable, settings: Settings) -> FileLock:
-        monkeypatch.setattr(StandaloneTable, "lock", lock)
-        sql("DROP MATERIALIZED VIEW m")
-        return lock(table, settings)
-
     sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
-    monkeypatch.setattr(StandaloneTable, "lock", dropped_meanwhile)
+    meanwhile("DROP MATERIALIZED VIEW m")
     with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
         sql("REFRESH MATERIALIZED VIEW m")
     assert not spark.catalog.tableExists("main.standalone.m")

@@ -135,10 +135,9 @@ public class MappedFileSystem extends LocalFileSystem {
 
         /** A folder below /Volumes that is in no volume would be a volume without a declaration; as in volume_folders.py. */
         private void requireVolume(File folder) {
-            File volumes = LakehouseSettings.paths(map).local("/Volumes");
-            if (volumes == null || !folder.getPath().startsWith(volumes.getPath() + "/")) return;
-            String[] names = folder.getPath().substring(volumes.getPath().length() + 1).split("/");
-            File found = volumes;
+            PathMap now = LakehouseSettings.paths(map);
+            String[] names = now.belowVolumes(folder);
+            File found = now.local("/Volumes");
             for (int i = 0; i < names.length && i < 3; i++) {
                 found = new File(found, names[i]);
                 if (!found.isDirectory()) throw UnmappedFileSystem.noVolume(names);
@@ -158,12 +157,8 @@ public class MappedFileSystem extends LocalFileSystem {
         /** As in volume_folders.py. */
         private boolean isVolumeOrMount(File folder) {
             PathMap now = LakehouseSettings.paths(map);
-            File volumes = now.local("/Volumes");
-            String above = volumes == null ? null : volumes.getPath() + "/";
-            if (above != null && folder.getPath().startsWith(above)) {
-                return folder.getPath().substring(above.length()).split("/").length == 3;
-            }
-            return now.isMapped(folder);
+            String[] names = now.belowVolumes(folder);
+            return names.length > 0 ? names.length == 3 : now.isMapped(folder);
         }
 
         public FileStatus getFileStatus(Path path) throws IOException {

@@ -80,6 +80,14 @@ public class PathMap {
         return find(written, false);
     }
 
+    /** The names below the folder of all volumes: catalog, schema, volume, and the path in it; none for other folders. */
+    public String[] belowVolumes(File folder) {
+        File volumes = local("/Volumes");
+        String above = volumes == null ? null : volumes.getPath() + "/";
+        boolean isBelow = above != null && folder.getPath().startsWith(above);
+        return isBelow ? folder.getPath().substring(above.length()).split("/") : new String[0];
+    }
+
     /** Whether a prefix leads to exactly this folder. */
     public boolean isMapped(File folder) {
         return folders.contains(folder.getPath());
