@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lakeward.bundle.configuration.computed_values import current_user
+from lakeward.bundle.configuration.lookups import LOOKUPS
 from lakeward.bundle.configuration.merge import MERGE_KEYS
 from lakeward.bundle.configuration.permissions import LEVELS
 from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
-from lakeward.bundle.configuration.variables import LOOKUPS
 from lakeward.bundle.rules import RULES
 
 __all__ = ["as_markdown"]
@@ -47,8 +47,10 @@ From the strongest source to the weakest: `--var name=value`; the environment's 
 target's value, may be a mapping or list with or without `type: complex`; in the overrides file the value has
 the declared type, and the first two sources give text only.
 
-A variable with `lookup:` gets its id from a workspace. Here it is a placeholder of kind and name
-(`warehouse:shared`), unless one of the sources above sets the id. Kinds: {lookups}.
+A variable with `lookup:` gets its id from a workspace, unless one of the sources above sets it. A job or
+pipeline of the bundle is found by its name, with or without the prefix of the target; a deployment finds jobs
+and pipelines of the local workspace. Any other id is a placeholder of kind and name (`warehouse:shared`), to
+which the local warehouse and cluster answer. Kinds: {lookups}.
 
 ## Resources in Python
 

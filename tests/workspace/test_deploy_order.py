@@ -55,3 +55,30 @@ def test_an_id_inside_of_a_text_is_the_workspaces_own(server: Server, tmp_path: 
     jobs, pipelines = deployed(server, tmp_path, ("first", "second", "third"), f"#job/{reference}/x")
     own = pipelines["p"] if FORMS[reference] == "p" else jobs["third"]["job_id"]
     assert jobs["first"]["settings"]["description"] == f"see #job/{own}/x"
+
+
+LOOKUPS = {
+    "job": ("/api/2.2/jobs/create", "run_job_task"),
+    "pipeline": ("/api/2.0/pipelines", "pipeline_task"),
+}
+
+
+@pytest.mark.parametrize("name", ["shared", "it's 100 % shared"])
+@pytest.mark.parametrize("kind", LOOKUPS)
+def test_a_lookup_finds_what_another_bundle_deployed(
+    server: Server, tmp_path: Path, kind: str, name: str
+) -> None:
+    api = WorkspaceApi(server.host, server.connection()["token"])
+    path, task = LOOKUPS[kind]
+    shared = server.post(path, {"name": f"{kind} {name}"})[f"{kind}_id"]
+    (tmp_path / "databricks.yml").write_text(
+        f'bundle: {{name: finder}}\nvariables: {{shared: {{lookup: {{{kind}: "{kind} {name}"}}}}}}\n'
+        "resources: {jobs: {j: {name: finder, tasks: "
+        f"[{{task_key: t, {task}: {{{kind}_id: '${{var.shared}}'}}}}]}}}}}}\n"
+    )
+    bundle = load(tmp_path, environ={})
+    deploy(bundle, api, {}, user=api.user)
+    (found,) = server.get("/api/2.2/jobs/list", name="finder", expand_tasks="true")["jobs"]
+    destroy(bundle, api)
+    (used,) = found["settings"]["tasks"]
+    assert used[task][f"{kind}_id"] == shared

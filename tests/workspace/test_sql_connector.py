@@ -344,6 +344,9 @@ def test_metadata(cursor: Any) -> None:
         "/sql/1.0/warehouses/1a6e3a4d00000001",
         "sql/1.0/warehouses/1a6e3a4d00000001",
         "/sql/1.0/endpoints/1a6e3a4d00000001",
+        "/sql/1.0/warehouses/warehouse:Serverless Starter Warehouse",
+        "/sql/1.0/endpoints/warehouse:a",
+        "/sql/protocolv1/o/0/cluster:shared cluster",
         "/sql/protocolv1/o/0/lakeward-local",
     ],
 )

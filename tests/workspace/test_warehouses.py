@@ -107,6 +107,16 @@ def test_a_warehouse_has_the_address_for_drivers(client: Any, server: Server) ->
         )
 
 
+@pytest.mark.parametrize("key", ["0123456789abcdef", "warehouse:Serverless Starter Warehouse"])
+def test_the_local_warehouse_answers_to_the_ids_of_another_workspace(client: Any, key: str) -> None:
+    """An id of the platform, and a lookup by name that a bundle cannot resolve offline."""
+    found = client.warehouses.get(key)
+    assert (found.id, found.name, found.odbc_params.path) == (key, "local", f"/sql/1.0/warehouses/{key}")
+    for change in (client.warehouses.delete, client.warehouses.edit):
+        with pytest.raises(sdk.errors.NotFound, match=f"SQL warehouse {key} does not exist"):
+            change(key)
+
+
 def test_the_local_warehouse_stays(client: Any) -> None:
     for change in (client.warehouses.delete, client.warehouses.edit):
         with pytest.raises(sdk.errors.BadRequest, match="is this machine"):

@@ -12,6 +12,7 @@ from lakeward.bundle.configuration.computed_values import complete_workspace, gi
 from lakeward.bundle.configuration.field_types import without_mistyped
 from lakeward.bundle.configuration.includes import read_configuration, require_unique
 from lakeward.bundle.configuration.known_fields import SECTIONS, repeated_keys, unknown_fields, unset_fields
+from lakeward.bundle.configuration.lookups import resolve_lookups
 from lakeward.bundle.configuration.merge import merge_elements
 from lakeward.bundle.configuration.node import Node, failure, plain
 from lakeward.bundle.configuration.permissions import inherit_permissions, inherit_run_as
@@ -170,6 +171,7 @@ def resolve_bundle(tree: Node, options: ResolutionOptions) -> Bundle:
         require_unique(tree)
         require_mode(tree, explicit_root=explicit_root)
         notices += warnings
+    tree = resolve_lookups(tree, plain(tree.section("variables")), preset.name_prefix)
     # The value of a variable is checked where it is used.
     tree = resolve_references(tree, ("resources",), resource_ids(tree), unchecked=("variables",))
     require_resolved(tree, SECTIONS - {"scripts", "variables"})

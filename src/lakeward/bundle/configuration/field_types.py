@@ -10,6 +10,7 @@ from typing import Any
 
 from lakeward.bundle.configuration.findings import Finding
 from lakeward.bundle.configuration.known_fields import typed_resources
+from lakeward.bundle.configuration.lookups import is_placeholder
 from lakeward.bundle.configuration.node import Node
 
 FIELD_TYPE = "field-type"
@@ -23,7 +24,8 @@ _BOOLEANS = frozenset(("true", "false", "yes", "no", "y", "n", "on", "off"))
 def without_mistyped(tree: Node) -> tuple[Node, tuple[Finding, ...]]:
     """Return `tree` without the values of another type than their field's, and a warning for each.
 
-    Looks at the jobs and pipelines of the bundle and of its targets. References stay, whatever they lead to.
+    Looks at the jobs and pipelines of the bundle and of its targets. References and lookups
+    stay, whatever they lead to.
     """
     found: list[Finding] = []
     entries = dict(_filter_target(tree, found).children)
@@ -72,7 +74,7 @@ def _filter_value(
 ) -> Node | None:
     """Return `node`, a value of the field `name`, without mistyped values in it; None if it is one itself."""
     value = node.value
-    if value is None or (isinstance(value, str) and _REFERENCE in value):
+    if value is None or (isinstance(value, str) and (_REFERENCE in value or is_placeholder(value))):
         return node
     fields = types.get(kind) if isinstance(kind, str) else kind
     expected = _expected(kind, fields)

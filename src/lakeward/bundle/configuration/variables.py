@@ -11,25 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from lakeward.bundle.configuration.lookups import LOOKUPS, placeholder
 from lakeward.bundle.configuration.node import Node, Position, failure, lift, too_deep
 from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
-
-LOOKUPS = (
-    "alert",
-    "cluster",
-    "cluster_policy",
-    "dashboard",
-    "instance_pool",
-    "job",
-    "metastore",
-    "notification_destination",
-    "pipeline",
-    "query",
-    "service_principal",
-    "warehouse",
-)
-"""Kinds of objects that a variable can look up by name. Offline, kind and name replace the id."""
 
 
 def overrides_file(root: Path, target: str) -> Path:
@@ -111,7 +96,7 @@ def _looked_up(name: str, lookup: Node) -> Node:
         message = f"the lookup of the variable `{name}` names exactly one kind of thing and its name."
         next_step = unknown_name_hint(", ".join(kinds), LOOKUPS, what="kinds")
         raise failure("VARIABLE_LOOKUP", lookup.position, message, next_step=next_step)
-    return Node(f"{kinds[0]}:{lookup.children[kinds[0]].value}", lookup.position)
+    return Node(placeholder(kinds[0], str(lookup.children[kinds[0]].value)), lookup.position)
 
 
 def _with_value(name: str, node: Node, sources: VariableSources) -> Node:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lakeward.bundle.configuration.lookups import lookups_of, placeholder
 from lakeward.bundle.configuration.permissions import LEVELS, PRINCIPALS
 from lakeward.bundle.deployment.deployment_state import DeployedResource, DeploymentState
 from lakeward.bundle.deployment.payloads import Places, body_of, replace_ids
 from lakeward.bundle.deployment.resource_api import KINDS, Api, Kind, numeric_id
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.sync import synced_files
+from lakeward.errors import BundleError
 from lakeward.session import BUILT_IN_CATALOGS
 
 # Kinds that other resources refer to by an id which the workspace chooses.
@@ -69,7 +71,7 @@ class _ResourceDeployment:
     def __init__(self, bundle: Bundle, api: Api, places: Places, state: DeploymentState, user: str) -> None:
         self._bundle, self._api, self._places, self._state, self._user = bundle, api, places, state, user
         # The ids of the workspace by those that stand in for them in the bundle.
-        self._ids: dict[str, int | str] = {}
+        self._ids = _looked_up(bundle, api)
         self.changes: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": [], "deleted": []}
 
     def deploy_resource(self, kind: Kind, key: str, resource: Mapping[str, Any]) -> None:
@@ -107,6 +109,40 @@ class _ResourceDeployment:
                 kind.delete_resource(self._api, self._state.resources.pop(name).id)
                 self.changes["deleted"].append(name)
         self._state.save(self._bundle, self._api)
+
+
+def _found_jobs(api: Api, name: str) -> list[str]:
+    answer = api.ask("GET", f"/api/2.2/jobs/list?name={quote(name, safe='')}")
+    jobs = answer.get("jobs") or ()
+    return [str(each["job_id"]) for each in jobs if each["settings"].get("name") == name]
+
+
+def _found_pipelines(api: Api, name: str) -> list[str]:
+    # `_` matches any character: the filter has no way to write a quote.
+    condition = "name LIKE '{}'".format(name.replace("'", "_"))
+    answer = api.ask("GET", f"/api/2.0/pipelines?max_results=100&filter={quote(condition, safe='')}")
+    return [each["pipeline_id"] for each in answer.get("statuses") or () if each["name"] == name]
+
+
+_SEARCHES = {"job": _found_jobs, "pipeline": _found_pipelines}
+
+
+def _looked_up(bundle: Bundle, api: Api) -> dict[str, int | str]:
+    """Return the ids of the jobs and pipelines of the workspace that variables look up by their names.
+
+    Raises BundleError(VARIABLE_LOOKUP) where not exactly one has the name.
+    """
+    found: dict[str, int | str] = {}
+    for kind, name in lookups_of(bundle.config.get("variables") or {}):
+        if kind not in _SEARCHES:
+            continue
+        ids = _SEARCHES[kind](api, name)
+        if len(ids) != 1:
+            message = f"A variable looks up the {kind} `{name}`: the workspace has {len(ids)} of that name."
+            cure = "Deploy its bundle first, or give the variable an id with --var."
+            raise BundleError("VARIABLE_LOOKUP", message, next_step=cure)
+        found[placeholder(kind, name)] = numeric_id(ids[0])
+    return found
 
 
 def _by_dependency(bundle: Bundle, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -39,7 +39,7 @@ _DEFAULTS = {
     "enable_serverless_compute": False,
     "warehouse_type": "CLASSIC",
 }
-_ELSEWHERE = re.compile(r"[0-9a-f]{16}")
+_ELSEWHERE = re.compile(r"[0-9a-f]{16}|warehouse:.+")
 _LONGEST_NAME, _SHORTEST_STOP, _MOST_CLUSTERS, _MOST_MINIMUM = 99, 10, 40, 30
 
 
@@ -52,7 +52,7 @@ def list_warehouses(call: ServerRequest) -> Any:
 def get(call: ServerRequest) -> Any:
     """Describe a warehouse."""
     key = call.path_parameter
-    return _local(call) if key == WAREHOUSE_ID else _shown(call, _created(call, key))
+    return _local(call, key) if _is_local(key) else _shown(call, _created(call, key))
 
 
 @exclusively
@@ -88,7 +88,7 @@ def delete(call: ServerRequest) -> None:
 
 def start(call: ServerRequest) -> None:
     """Start a warehouse: the local one's process, or a record."""
-    if call.path_parameter == WAREHOUSE_ID:
+    if _is_local(call.path_parameter):
         call.context.warehouse.start()
     else:
         wake_warehouse(call, _created(call, call.path_parameter)["id"])
@@ -96,7 +96,7 @@ def start(call: ServerRequest) -> None:
 
 def stop(call: ServerRequest) -> None:
     """Stop a warehouse and its statements; with the local one, the process of all ends."""
-    if call.path_parameter == WAREHOUSE_ID:
+    if _is_local(call.path_parameter):
         call.context.warehouse.stop()
         return
     key = _created(call, call.path_parameter)["id"]
@@ -105,12 +105,8 @@ def stop(call: ServerRequest) -> None:
 
 
 def require_warehouse(call: ServerRequest, key: str) -> None:
-    """Raise ApiError for a warehouse that does not exist.
-
-    Code and bundles name warehouses of the workspace that they are deployed to: for an id in the form of the
-    platform's, the local warehouse runs the statements.
-    """
-    if key != WAREHOUSE_ID and (key.startswith(WAREHOUSE_PREFIX) or not _ELSEWHERE.fullmatch(key)):
+    """Raise ApiError for a warehouse that does not exist."""
+    if not _is_local(key):
         _created(call, key)
 
 
@@ -119,6 +115,16 @@ def wake_warehouse(call: ServerRequest, key: str) -> None:
     found = call.store.get(_KIND, key)
     if found is not None and found["state"] != "RUNNING":
         call.store.change(_KIND, key, lambda body: body.update(state="RUNNING"))
+
+
+def _is_local(key: str) -> bool:
+    """Return whether the local warehouse answers to an id.
+
+    Code and bundles name warehouses of the workspace that they are deployed to. The local one answers
+    to every id in the form of the platform's, and to lookups by name; ids of local workspaces are their own.
+    """
+    is_elsewhere = _ELSEWHERE.fullmatch(key) is not None and not key.startswith(WAREHOUSE_PREFIX)
+    return key == WAREHOUSE_ID or is_elsewhere
 
 
 def _created(call: ServerRequest, key: str) -> Document:
@@ -181,10 +187,10 @@ def _shown(call: ServerRequest, body: Document) -> Document:
     }
 
 
-def _local(call: ServerRequest) -> Document:
+def _local(call: ServerRequest, key: str = WAREHOUSE_ID) -> Document:
     running = call.context.warehouse.is_running
     return {
-        "id": WAREHOUSE_ID,
+        "id": key,
         "name": _LOCAL_NAME,
         "state": "RUNNING" if running else "STOPPED",
         "cluster_size": "2X-Small",
@@ -192,7 +198,7 @@ def _local(call: ServerRequest) -> Document:
         "enable_serverless_compute": True,
         "num_clusters": int(running),
         "creator_name": call.owner,
-        **_addresses(call, WAREHOUSE_ID),
+        **_addresses(call, key),
     }
 
 

@@ -18,7 +18,7 @@ from lakeward.workspace.api.cluster_records import require_cluster
 from lakeward.workspace.api.warehouses import require_warehouse
 from lakeward.workspace.context import ServerRequest
 
-_CLUSTER_ELSEWHERE = re.compile(r"\d{4}-\d{6}-\w+")
+_CLUSTER_ELSEWHERE = re.compile(r"\d{4}-\d{6}-\w+|cluster:.+")
 _HEADERS = {"Content-Type": "application/x-thrift"}
 
 
