@@ -40,6 +40,11 @@ def _by_python_task(root: Path, path: str) -> None:
     _dry_run(root, f"spark_python_task: {{python_file: {path}}}")
 
 
+def _by_sql_task(root: Path, path: str) -> None:
+    file = f"{path.removesuffix('.py')}.sql" if path.endswith(".py") else path
+    _dry_run(root, f"sql_task: {{warehouse_id: w, file: {{path: {file}}}}}")
+
+
 def _dry_run(root: Path, task: str) -> None:
     (root / "orchestration").mkdir(exist_ok=True)
     file = root / "orchestration" / "job.yml"
@@ -101,6 +106,7 @@ def _bundle(root: Path, path: str) -> Any:
               tasks:
               - {{task_key: n, notebook_task: {{notebook_path: {path}}}}}
               - {{task_key: p, spark_python_task: {{python_file: {path}}}, environment_key: e}}
+              - {{task_key: s, sql_task: {{warehouse_id: w, file: {{path: {path.removesuffix(".py")}}}}}}}
               environments: [{{environment_key: e, spec: {{environment_version: "2"}}}}]
           pipelines:
             p:
@@ -114,6 +120,7 @@ def _bundle(root: Path, path: str) -> Any:
 ENTRIES: dict[str, Resolve] = {
     "notebook_task": _by_notebook_task,
     "spark_python_task": _by_python_task,
+    "sql_task": _by_sql_task,
     "notebook library": _by_library("notebook", "path"),
     "file library": _by_library("file", "path"),
     "glob library": _by_library("glob", "include"),
@@ -127,7 +134,16 @@ ENTRIES: dict[str, Resolve] = {
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     root = tmp_path / "repo"
-    write_files(root, {"etl/load.py": NOTEBOOK, ".git/HEAD": "", "other/x.py": "", "pyproject.toml": ""})
+    write_files(
+        root,
+        {
+            "etl/load.py": NOTEBOOK,
+            "etl/load.sql": "SELECT 1",
+            ".git/HEAD": "",
+            "other/x.py": "",
+            "pyproject.toml": "",
+        },
+    )
     return root
 
 
@@ -146,8 +162,9 @@ def test_every_entry_refuses_what_is_in_no_place(repository: Path, entry: str) -
 
 @pytest.mark.parametrize("entry", [each for each in ENTRIES if each != "folder glob"])
 def test_every_entry_names_the_candidates_of_an_ambiguous_path(repository: Path, entry: str) -> None:
-    write_files(repository, {"a/copy/load.py": NOTEBOOK, "b/copy/load.py": NOTEBOOK})
-    with pytest.raises((LakewardError, AssertionError), match=r"a/copy/load\.py, b/copy/load\.py"):
+    copies = [f"{folder}/copy/load{extension}" for folder in "ab" for extension in (".py", ".sql")]
+    write_files(repository, dict.fromkeys(copies, NOTEBOOK))
+    with pytest.raises((LakewardError, AssertionError), match=r"a/copy/load\.(\w+), b/copy/load\.\1"):
         ENTRIES[entry](repository, "/Workspace/live/copy/load")
 
 

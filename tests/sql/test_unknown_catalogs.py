@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.errors import PySparkException
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException, PySparkException
 
 from lakeward.session import catalog_remedy, condition_of
 
@@ -29,6 +30,7 @@ STATEMENTS = (
     "SHOW FUNCTIONS IN {c}.s",
     "USE {c}.s",
     "USE CATALOG {c}",
+    "SET CATALOG {c}",
     "CREATE TABLE {c}.s.t (id INT)",
     "CREATE TABLE {c}.s.t AS SELECT 1 AS id",
     "CREATE OR REPLACE TABLE {c}.s.t AS SELECT 1 AS id",
@@ -41,6 +43,11 @@ METHODS: dict[str, Callable[[SparkSession, str], object]] = {
     "listFunctions": lambda spark, c: spark.catalog.listFunctions(f"{c}.s"),
     "saveAsTable": lambda spark, c: spark.range(1).write.saveAsTable(f"{c}.s.t"),
     "writeTo": lambda spark, c: spark.range(1).writeTo(f"{c}.s.t").create(),
+    "setCurrentCatalog": lambda spark, c: spark.catalog.setCurrentCatalog(c),
+    "DeltaTable.forName": lambda spark, c: DeltaTable.forName(spark, f"{c}.s.t"),
+    "DeltaTable.create": lambda spark, c: (
+        DeltaTable.create(spark).tableName(f"{c}.s.t").addColumn("id", "INT").execute()
+    ),
 }
 SPELLINGS = ("no_such", "No_Such", "`no-such`")
 
@@ -81,8 +88,10 @@ def test_each_statement_has_the_condition_with_a_computed_name(spark: SparkSessi
 
 
 def test_each_method_has_the_condition(spark: SparkSession) -> None:
-    found = {name: _condition(lambda call=call: call(spark, "no_such")) for name, call in METHODS.items()}  # type: ignore[misc]
-    assert found == dict.fromkeys(METHODS, "NO_SUCH_CATALOG_EXCEPTION")
+    errors = {name: _error(lambda call=call: call(spark, "no_such")) for name, call in METHODS.items()}  # type: ignore[misc]
+    found = {name: error and (condition_of(error), error.getSqlState()) for name, error in errors.items()}
+    assert found == dict.fromkeys(METHODS, ("NO_SUCH_CATALOG_EXCEPTION", "42704"))
+    assert all(isinstance(error, AnalysisException) for error in errors.values())
 
 
 def test_questions_about_such_names_have_answers(spark: SparkSession) -> None:

@@ -174,7 +174,7 @@ def test_the_schema_of_a_connection_may_be_created_later(connect: Connect) -> No
 
 
 def test_a_session_that_cannot_be_opened_has_the_condition(connect: Connect) -> None:
-    with pytest.raises(sql.exc.DatabaseError, match=r"\[CATALOG_NOT_FOUND\]"):
+    with pytest.raises(sql.exc.DatabaseError, match=r"\[NO_SUCH_CATALOG_EXCEPTION\]"):
         connect(catalog="nope")
 
 

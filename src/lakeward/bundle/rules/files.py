@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lakeward.bundle.git_sources import is_from_git
 from lakeward.bundle.resolved_bundle import NOTEBOOK_SUFFIXES, Bundle, connector_of
@@ -90,18 +91,21 @@ def pipeline_sources(bundle: Bundle) -> Iterator[Breach]:
 def workspace_paths(bundle: Bundle) -> Iterator[Breach]:
     """Yield paths in a workspace that no file of the repository and no mount matches."""
     for task in tasks(bundle):
-        for kind, key, extensions in (
-            ("notebook_task", "notebook_path", (".py", ".sql", ".ipynb")),
-            ("spark_python_task", "python_file", (".py",)),
+        for keys, extensions in (
+            (("notebook_task", "notebook_path"), (".py", ".sql", ".ipynb")),
+            (("spark_python_task", "python_file"), (".py",)),
+            (("sql_task", "file", "path"), (".sql",)),
         ):
-            spec = task.settings.get(kind)
+            spec: Any = task.settings
+            for key in keys[:-1]:
+                spec = spec.get(key) if isinstance(spec, Mapping) else None
             if not isinstance(spec, Mapping):
                 continue
-            name = str(spec.get(key) or "")
+            name = str(spec.get(keys[-1]) or "")
             if is_platform_path(name) and "{{" not in name and not is_from_git(bundle.jobs[task.job], spec):
                 wrong = _why_unresolved(partial(find_platform_file, name, bundle.root, extensions=extensions))
                 if wrong is not None:
-                    yield (*task.path, kind, key), f"{task.name} runs `{name}`: {wrong}"
+                    yield (*task.path, *keys), f"{task.name} runs `{name}`: {wrong}"
     for key, pipeline in bundle.pipelines.items():
         for number, library in enumerate(pipeline.get("libraries") or ()):
             for kind, field in (("glob", "include"), ("file", "path"), ("notebook", "path")):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import SQL_OUTPUT, Task
 from lakeward.jobs.tasks.git_checkout import folder_of_files
-from lakeward.jobs.tasks.user_code import Action, Context
+from lakeward.jobs.tasks.user_code import Action, Context, local_file
+from lakeward.session import MOUNT_ADVICE, is_platform_path
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -102,9 +103,12 @@ def _text(context: Context, task: Task) -> str:
     file, query = task.spec.get("file"), task.spec.get("query")
     if isinstance(file, Mapping):
         root = folder_of_files(context.bundle.root, context.job, task, file)
-        return _read(root / str(file.get("path") or ""), task)
+        name = str(file.get("path") or "")
+        advice = MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
+        return _read(local_file(context, name, root, extension=".sql"), task, advice)
     if isinstance(query, Mapping):
-        return _read(_saved(context.bundle.root, str(query.get("query_id") or ""), task), task)
+        saved = _saved(context.bundle.root, str(query.get("query_id") or ""), task)
+        return _read(saved, task, "It is the text of the query that the task names.")
     found = ", ".join(name for name in task.spec if name not in ("warehouse_id", "parameters")) or "nothing"
     message = f"The task `{task.key}` runs {found} on a warehouse, which cannot be run here."
     next_step = "A file of the bundle can, or a saved query."
@@ -124,12 +128,10 @@ def _saved(root: Path, identifier: str, task: Task) -> Path:
     raise ConfigurationError("FILE_NOT_FOUND", message, next_step=next_step)
 
 
-def _read(file: Path, task: Task) -> str:
+def _read(file: Path, task: Task, advice: str) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         message = f"The task `{task.key}` runs the file {file}, which cannot be read: {reason}."
-        raise ConfigurationError(
-            "FILE_NOT_FOUND", message, next_step="Paths are relative to the file that says them."
-        ) from None
+        raise ConfigurationError("FILE_NOT_FOUND", message, next_step=advice) from None

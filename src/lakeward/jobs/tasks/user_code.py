@@ -102,6 +102,26 @@ def run_user_code(
                 raise
 
 
+def local_file(context: Context, name: str, root: Path, *, extension: str) -> Path:
+    """Return the file that a task names, which may not exist.
+
+    Args:
+        context: The run of the job.
+        name: A path below `root`, a workspace path, or one of storage.
+        root: The folder that relative paths start from.
+        extension: The extension that a workspace path may lack.
+    """
+    if not name.startswith(("/", "dbfs:", "file:")):
+        return root / name
+    if is_platform_path(name):
+        found = find_platform_file(name, root, settings=context.settings, extensions=(extension,))
+        if found is not None:
+            return found
+    from lakeward.session.paths import PathMap
+
+    return Path(PathMap.of(context.settings).local(name))
+
+
 def environment_of(context: Context, task: Task) -> Environment:
     """Return the environment of `dbutils` for `task`: lakehouse, ids of the run, task values."""
     settings = context.settings
@@ -182,7 +202,8 @@ def prepare_file(context: Context, task: Task) -> Action | None:
     import. Raises ConfigurationError if the file does not exist or comes from another Git repository.
     """
     name = str(task.spec.get("python_file") or "")
-    file = _local_file(context, name, folder_of_files(context.bundle.root, context.job, task, task.spec))
+    root = folder_of_files(context.bundle.root, context.job, task, task.spec)
+    file = local_file(context, name, root, extension=".py")
     if not name or not file.is_file():
         message = f"The task `{task.key}` runs the file `{name}`, and there is no {file}."
         advice = MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
@@ -200,18 +221,6 @@ def prepare_file(context: Context, task: Task) -> Action | None:
         run_user_code(context, task, code, argv=argv, paths=[file.parent, *folders], folder=file.parent)
 
     return action
-
-
-def _local_file(context: Context, name: str, root: Path) -> Path:
-    if not name.startswith(("/", "dbfs:", "file:")):
-        return root / name
-    if is_platform_path(name):
-        found = find_platform_file(name, root, settings=context.settings, extensions=(".py",))
-        if found is not None:
-            return found
-    from lakeward.session.paths import PathMap
-
-    return Path(PathMap.of(context.settings).local(name))
 
 
 def prepare_wheel(context: Context, task: Task) -> Action | None:

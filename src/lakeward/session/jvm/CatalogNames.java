@@ -94,7 +94,17 @@ public class CatalogNames extends SessionRule {
         // Catalogs of other products may have schemas in schemas.
         if (!manager.currentCatalog().getClass().getName().startsWith("lakeward.")) return;
         if (manager.isCatalogRegistered(name)) return;
-        throw PythonSqlBridge.error("NO_SUCH_CATALOG_EXCEPTION", "42704", "Catalog '" + name + "' was not found. Verify the name. " + remedy(name));
+        throw error(name);
+    }
+
+    /** The error for a quoted name that Spark does not find among its catalogs. */
+    public static Throwable notFound(String quoted) {
+        boolean isQuoted = quoted.length() > 1 && quoted.startsWith("`") && quoted.endsWith("`");
+        return error(isQuoted ? quoted.substring(1, quoted.length() - 1).replace("``", "`") : quoted);
+    }
+
+    private static RuntimeException error(String name) {
+        return PythonSqlBridge.error("NO_SUCH_CATALOG_EXCEPTION", "42704", "Catalog '" + name + "' was not found. Verify the name. " + remedy(name));
     }
 
     /** As in declared_catalogs.py. */

@@ -28,6 +28,7 @@ _JOINED = re.compile(
     r"(?P<session>`?spark_catalog`?\.)?(?P<quote>`?)\b(?P<catalog>[a-z0-9]+(?:_[a-z0-9]+)*)__"
     r"(?P<schema>[a-z0-9]+(?:_[a-z0-9]+)*)(?P=quote)(?P<table>\.`?\w)?"
 )
+_NO_CATALOG = "CATALOG_NOT_FOUND"
 _NO_SCHEMA = "UNABLE_TO_INFER_SCHEMA"
 _NO_GEOMETRIES = "DELTA_GEOSPATIAL_NOT_SUPPORTED"
 # The platform stores them: only the user's own code can bridge the difference.
@@ -74,6 +75,7 @@ def _convert_exception(before: Any, *, settings: Settings) -> Any:
 
     @wraps(before)
     def convert_exception(e: Any) -> Any:
+        e = _with_catalog_error(e)
         converted = with_name(_convert_with_condition(before(e), e))
         text = getattr(converted, "_desc", None)
         if text and "__" in text and warehouse.is_dir():
@@ -89,6 +91,14 @@ def _convert_exception(before: Any, *, settings: Settings) -> Any:
         return converted
 
     return convert_exception
+
+
+def _with_catalog_error(e: Any) -> Any:
+    """Return the error that the platform has instead of Spark's for a catalog that is not registered."""
+    if _condition(e) != _NO_CATALOG:
+        return e
+    gateway: Any = current_gateway()
+    return gateway.jvm.lakeward.CatalogNames.notFound(e.getMessageParameters()["catalogName"])
 
 
 def _convert_with_condition(converted: Any, e: Any) -> Any:
