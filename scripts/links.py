@@ -1,4 +1,4 @@
-"""Check the links of README, CONTRIBUTING, CHANGELOG and docs/: files, pictures and headings that exist.
+"""Check the pages of the documentation: links to files, pictures and headings, and repeated headings.
 
 Addresses of the web are not requested: a run without a network gives the same result.
 """
@@ -17,6 +17,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
 _CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+_TOP = re.compile(r"^##? .+?(?= *#*$)", re.MULTILINE)
 _ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)"')
 _WEB = ("http://", "https://", "mailto:")
 
@@ -29,6 +30,18 @@ def broken_links(root: Path) -> Iterator[str]:
             for target in _LINK.findall(text):
                 if not target.startswith(_WEB) and not _leads_somewhere(page, target):
                     yield f"{page.relative_to(root)}: {target}"
+
+
+def repeated_headings(root: Path) -> Iterator[str]:
+    """Yield second titles of a page, and sections that it has twice, as `page: heading`."""
+    for pattern in PAGES:
+        for page in sorted(root.glob(pattern)):
+            seen: set[str] = set()
+            for heading in _TOP.findall(_CODE.sub("", page.read_text(encoding="utf-8"))):
+                is_title = heading.startswith("# ")
+                if heading in seen or (is_title and any(each.startswith("# ") for each in seen)):
+                    yield f"{page.relative_to(root)}: {heading}"
+                seen.add(heading)
 
 
 def _leads_somewhere(page: Path, target: str) -> bool:
@@ -59,11 +72,12 @@ def headings(page: Path) -> frozenset[str]:
 
 
 def main() -> int:
-    """Print broken links; return 1 if there are any."""
-    broken = list(broken_links(ROOT))
-    for each in broken:
-        print(f"{each}: leads nowhere")
-    return 1 if broken else 0
+    """Print broken links and repeated headings; return 1 if there are any."""
+    found = [f"{each}: leads nowhere" for each in broken_links(ROOT)]
+    found += [f"{each}: the page has it already" for each in repeated_headings(ROOT)]
+    for each in found:
+        print(each)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -22,6 +22,21 @@ Databricks SQL and how each is executed. The page is generated from the tables i
 | emulated | lakeward executes it |
 | unsupported | fails with `UNSUPPORTED_SQL` and the reason |
 """
+_AREAS = (
+    "Catalogs and schemas",
+    "Tables",
+    "Views",
+    "Materialized views and streaming tables",
+    "Pipelines",
+    "Volumes",
+    "Loading files",
+    "Queries and scripts",
+    "Expressions",
+    "Functions",
+    "Transactions",
+    "Governance",
+    "Settings of the platform",
+)
 _POLICIES = """## Row filters and column masks
 
 Filters and masks of a table apply to every read by name: in SQL, `spark.table`, views,
@@ -46,9 +61,10 @@ The conditions of masks begin with `COLUMN_MASKS`.
 
 
 def as_markdown(constructs: Iterable[Construct] = CONSTRUCTS) -> str:
-    """Return the page: one table per area, in the order of declaration."""
+    """Return the page: one table per area, with rows in the order of declaration."""
     parts = [_HEAD]
-    for area, rows in groupby(constructs, key=lambda c: c.area):
+    ordered = sorted(constructs, key=lambda construct: _AREAS.index(construct.area))
+    for area, rows in groupby(ordered, key=lambda construct: construct.area):
         lines = [
             f"## {area}\n",
             "| construct | verdict | example | note | shown by |",

@@ -40,6 +40,13 @@ from pyspark import pipelines as dp
 def orders():
     return spark.sql("SELECT id, round(price, 1) AS price FROM raw")
 """
+USERS = """
+from pyspark import pipelines as dp
+
+@dp.materialized_view
+def users():
+    return spark.read.table("source").where("name IS NOT NULL")
+"""
 TOTALS = """
 from pyspark import pipelines as dp
 
@@ -66,10 +73,18 @@ PAGES = {
         },
     ),
     "docs/pipelines.md": Page(
-        [VOLUME, "CREATE TABLE events AS SELECT DATE'2026-05-01' AS day"],
+        [
+            VOLUME,
+            "CREATE TABLE events AS SELECT DATE'2026-05-01' AS day",
+            """CREATE TABLE texts AS SELECT '{"at": "2026-05-01T10:00:00"}' AS value""",
+        ],
         {f"{LANDING}/b.json": '{"id": 1}\n'},
+        {
+            "CREATE STREAMING TABLE events": "CREATE STREAMING TABLE typed",
+            "FROM STREAM raw;": "FROM STREAM texts;",
+        },
     ),
-    "docs/testing.md": Page(files={"orders.py": ORDERS}),
+    "docs/testing.md": Page(files={"orders.py": ORDERS, "users.py": USERS}),
     "docs/from-mocks.md": Page(
         ["CREATE SCHEMA IF NOT EXISTS main.sales"], {"src/pipeline/totals.py": TOTALS}
     ),
