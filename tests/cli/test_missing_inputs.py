@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.cli.missing_inputs import package_hint
 from lakeward.dbutils.failures import JavaError
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
+from lakeward.hints.missing_inputs import package_hint
 from lakeward.session import PathMap, Settings
 from lakeward.session.missing_folders import (
     describe_missing_folder,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.cli.missing_inputs import hints_of
-from lakeward.cli.near_names import import_hint, setting_hint
 from lakeward.databricks_shims import NAMES
 from lakeward.error_formatting import describe_error
+from lakeward.hints.missing_inputs import hints_of
+from lakeward.hints.near_names import import_hint, setting_hint
 from lakeward.session import Settings
 from tests.cli.inside import Inside
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.cli.missing_inputs import hints_of, other_lakehouse_hint
+from lakeward.hints.missing_inputs import hints_of, other_lakehouse_hint
 from lakeward.session import Settings
 from tests.trees import write_files
 

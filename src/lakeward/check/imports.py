@@ -101,20 +101,20 @@ def package_cure(module: str, runtime: str | None) -> str:
     """Return how a module that is not there is installed; only packages of runtimes are named.
 
     >>> package_cure("yaml", "16.4")
-    'Runtime 16.4 brings pyyaml 6.0.1, and this environment has none: declare it, or use `--with pyyaml`.'
+    'Runtime 16.4 brings pyyaml 6.0.1. Declare it, or call lakeward with `--with pyyaml`.'
     >>> package_cure("shop.load", "16.4")
-    'If a package has the module `shop`: declare it, or use `--with PACKAGE`.'
-    >>> package_cure("databricks.agents.x", "16.4")
-    'databricks-agents brings `databricks.agents`: declare it, or use `--with databricks-agents`.'
+    'If a package has the module `shop`: declare it, or call lakeward with `--with PACKAGE`.'
+    >>> package_cure("databricks.agents.x", "16.4")[:51]
+    'databricks-agents brings `databricks.agents`. Decla'
     """
     name = module.partition(".")[0]
     if own := _package_of_databricks(module):
         found = ".".join(module.split(".")[: 3 if module.startswith("databricks.labs.") else 2])
-        return f"{own} brings `{found}`: declare it, or use `--with {own}`."
+        return f"{own} brings `{found}`. Declare it, or call lakeward with `--with {own}`."
     brought = find_runtime_package(module, runtime)
     if brought is not None:
-        return f"{brought}, and this environment has none: declare it, or use `--with {brought.package}`."
-    return f"If a package has the module `{name}`: declare it, or use `--with PACKAGE`."
+        return f"{brought}. Declare it, or call lakeward with `--with {brought.package}`."
+    return f"If a package has the module `{name}`: declare it, or call lakeward with `--with PACKAGE`."
 
 
 def _package_of_databricks(module: str) -> str | None:

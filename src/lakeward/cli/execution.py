@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.cli.missing_inputs import hints_of
 from lakeward.cli.output_streams import Streams, redirect_output
 from lakeward.cli.progress_display import ProgressBoard, Watcher, watching
 from lakeward.cli.stream_watch import watching_streams
 from lakeward.cli.workspace_on_demand import workspace_on_demand
+from lakeward.hints import hints_of
 from lakeward.run_files import run_folder
 
 if TYPE_CHECKING:

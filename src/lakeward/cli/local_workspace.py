@@ -14,10 +14,10 @@ import click
 
 from lakeward.cli.deployed_runs import run_job, run_pipeline
 from lakeward.cli.formatting import plain
-from lakeward.cli.missing_inputs import hints_of
 from lakeward.cli.options import bundle_options, local_option, mappings_option, names_option, output_option
 from lakeward.cli.workspace_client import open_workspace
 from lakeward.errors import UsageError
+from lakeward.hints import hints_of
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from lakeward.session.active_session import (
         current_settings,
+        default_settings,
         mapped_paths,
         on_databricks,
         resume_session,

@@ -211,31 +211,39 @@ def pytest_runtest_makereport(
     if error is not None:
         hide_ours(error, item.config.rootpath)
     outcome = yield
-    if error is not None and "pyspark" in sys.modules:
-        report = outcome.get_result()
-        if report.failed:
-            report.sections.extend(_hints(error.value))
+    if error is not None:
+        _add_hints(outcome.get_result(), error.value)
 
 
-def _hints(error: BaseException) -> Iterator[tuple[str, str]]:
-    """Yield title and text of each section on settings that can help with the error of a failed test."""
-    from lakeward.session import ansi_hint, catalog_remedy, current_settings, folder_hint, missing_catalog
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,  # noqa: ARG001  # pytest passes arguments by name
+) -> Generator[None, pluggy.Result[pytest.CollectReport], None]:
+    """Say what can help with the error of a file that cannot be imported."""
+    outcome = yield
+    report = outcome.get_result()
+    call: pytest.CallInfo[object] | None = getattr(report, "call", None)
+    if call is not None and call.excinfo is not None and not is_disabled():
+        _add_hints(report, call.excinfo.value.__cause__ or call.excinfo.value)
 
+
+def _add_hints(report: pytest.TestReport | pytest.CollectReport, error: BaseException) -> None:
+    """Add a section with what explains the error of a failed test or file, if anything does."""
+    if not report.failed:
+        return
     try:
-        text = str(error)
+        text = f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001
         # An error of Java has its text in the JVM, which may be gone.
         return
-    settings = current_settings()
-    if settings is not None and (hint := ansi_hint(text, settings)) is not None:
-        yield "runtime", hint
-    if settings is not None and (hint := folder_hint(text, settings)) is not None:
-        yield "files", hint
+    from lakeward.hints import hints_of
+    from lakeward.session import current_settings, default_settings, missing_catalog
+
+    hints = hints_of(text, current_settings() or default_settings())
     if (name := missing_catalog(text)) is not None:
-        advice = (
-            f"{catalog_remedy(name)} `lakeward test --catalog {name}` creates it for one run of the tests."
-        )
-        yield "catalog", advice
+        hints.append(f"`lakeward test --catalog {name}` creates the catalog for one run of the tests.")
+    if hints:
+        report.sections.append(("lakeward", "\n".join(hints)))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

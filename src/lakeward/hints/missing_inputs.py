@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.cli.near_names import import_hint, missing_volumes, setting_hint, table_hint, volume_hint
+from lakeward.hints.near_names import import_hint, missing_volumes, setting_hint, table_hint, volume_hint
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -19,7 +19,7 @@ _ICEBERG = re.compile(r"DATA_SOURCE_NOT_FOUND\b.*\bdata source: iceberg\b", re.I
 
 
 def hints_of(text: str, settings: Settings) -> list[str]:
-    """Return what explains an error in `text`, for every command that runs code of users."""
+    """Return what explains an error in `text`, for commands and tests that run code of users."""
     from lakeward.session import ansi_hint, catalog_hint, folder_hint, removed_function_hint, schema_hint
 
     other = other_lakehouse_hint(text, settings)
@@ -76,7 +76,7 @@ def package_hint(text: str, runtime: str | None) -> str | None:
     """Return how to install the module that the error `text` reports as missing; None for other errors.
 
     >>> package_hint("No module named 'shop.load'", "16.4")
-    'If a package has the module `shop`: declare it, or use `--with PACKAGE`.'
+    'If a package has the module `shop`: declare it, or call lakeward with `--with PACKAGE`.'
     >>> package_hint("No module named 'dlt'", "16.4")
     """
     from lakeward.check import package_cure

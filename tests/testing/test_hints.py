@@ -1,0 +1,53 @@
+"""A failed test, and a file that cannot be imported, say what explains the error, as commands do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.processes import environ_without, outcome
+from tests.trees import write_files
+
+pytestmark = pytest.mark.process
+
+_ERRORS = {
+    "a missing package": ("import no_such_package", "`--with PACKAGE`"),
+    "a usual name": ('F.col("id")', "Import it: `from pyspark.sql import functions as F`."),
+    "a missing catalog": (
+        "raise ValueError(\"[NO_SUCH_CATALOG_EXCEPTION] Catalog 'shop' was not found.\")",
+        "`lakeward test --catalog shop`",
+    ),
+}
+
+
+@pytest.mark.parametrize("place", ["file", "test", "conftest.py of a folder"])
+@pytest.mark.parametrize("error", _ERRORS)
+def test_an_error_has_its_hint(tmp_path: Path, error: str, place: str) -> None:
+    line, hint = _ERRORS[error]
+    files = {
+        "file": {"test_a.py": f"{line}\ndef test(): ...\n"},
+        "test": {"test_a.py": f"def test():\n    {line}\n"},
+        "conftest.py of a folder": {"inner/conftest.py": f"{line}\n", "inner/test_a.py": "def test(): ...\n"},
+    }[place]
+    write_files(tmp_path, files)
+    ran = outcome(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env=environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_"),
+    )
+    assert ran.returncode in (1, 2)
+    assert "INTERNALERROR" not in ran.stdout
+    assert " lakeward -" in ran.stdout and hint in ran.stdout, ran.stdout
+
+
+def test_an_error_that_nothing_explains_has_no_section_and_imports_no_spark(tmp_path: Path) -> None:
+    code = "import sys\ndef test_a(): assert 1 == 2\ndef test_b(): assert 'pyspark' not in sys.modules\n"
+    write_files(tmp_path, {"test_a.py": code})
+    ran = outcome(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env=environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_"),
+    )
+    assert "1 failed, 1 passed" in ran.stdout
+    assert " lakeward -" not in ran.stdout
