@@ -19,6 +19,7 @@ import pytest
 
 from lakeward.file_lock import FileLock
 from lakeward.patching import AfterImport
+from lakeward.testing.failure_hints import add_hints
 from lakeward.testing.workers import acquire_jvm_slot, current_worker, machine_memory, worker_budget
 
 if TYPE_CHECKING:
@@ -212,38 +213,20 @@ def pytest_runtest_makereport(
         hide_ours(error, item.config.rootpath)
     outcome = yield
     if error is not None:
-        _add_hints(outcome.get_result(), error.value)
+        add_hints(outcome.get_result(), error.value, item.path, item.config.rootpath)
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_make_collect_report(
-    collector: pytest.Collector,  # noqa: ARG001  # pytest passes arguments by name
+    collector: pytest.Collector,
 ) -> Generator[None, pluggy.Result[pytest.CollectReport], None]:
     """Say what can help with the error of a file that cannot be imported."""
     outcome = yield
     report = outcome.get_result()
     call: pytest.CallInfo[object] | None = getattr(report, "call", None)
     if call is not None and call.excinfo is not None and not is_disabled():
-        _add_hints(report, call.excinfo.value.__cause__ or call.excinfo.value)
-
-
-def _add_hints(report: pytest.TestReport | pytest.CollectReport, error: BaseException) -> None:
-    """Add a section with what explains the error of a failed test or file, if anything does."""
-    if not report.failed:
-        return
-    try:
-        text = f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001
-        # An error of Java has its text in the JVM, which may be gone.
-        return
-    from lakeward.hints import hints_of
-    from lakeward.session import current_settings, default_settings, missing_catalog
-
-    hints = hints_of(text, current_settings() or default_settings())
-    if (name := missing_catalog(text)) is not None:
-        hints.append(f"`lakeward test --catalog {name}` creates the catalog for one run of the tests.")
-    if hints:
-        report.sections.append(("lakeward", "\n".join(hints)))
+        error = call.excinfo.value.__cause__ or call.excinfo.value
+        add_hints(report, error, collector.path, collector.config.rootpath)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
