@@ -53,15 +53,16 @@ def test_an_error_that_nothing_explains_has_no_section_and_imports_no_spark(tmp_
     assert " lakeward -" not in ran.stdout
 
 
-@pytest.mark.parametrize("module", ["src/__init__.py", "src/rules.py", "src.py"])
+@pytest.mark.parametrize("module", ["pieces/__init__.py", "pieces/rules.py", "pieces.py"])
 def test_a_module_of_a_project_in_the_repository_names_its_folder(tmp_path: Path, module: str) -> None:
-    name = "src.rules" if "rules" in module else "src"
+    name = "pieces.rules" if "rules" in module else "pieces"
     files = {f"labs/one/{module}": "", "labs/one/tests/test_a.py": f"import {name}\ndef test(): ...\n"}
     write_files(tmp_path, {**files, "pyproject.toml": ""})
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     environ = environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_")
     ran = outcome([*command, "--rootdir", str(tmp_path)], cwd=tmp_path, env=environ)
     assert (
-        "`src` is in the folder labs/one: run its tests there, `cd labs/one && lakeward test`." in ran.stdout
+        "`pieces` is in the folder labs/one: run its tests there, `cd labs/one && lakeward test`."
+        in ran.stdout
     )
     assert outcome(command, cwd=tmp_path / "labs/one", env=environ).returncode == 0
