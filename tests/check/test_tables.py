@@ -59,6 +59,8 @@ def test_a_table_that_nothing_makes_needs_a_seed(look: Look, reading: str) -> No
         {"make.sql": "CREATE OR REPLACE TABLE main.sales.orders AS SELECT 1"},
         {"make.sql": "create view sales.orders as select 1"},
         {"make.sql": "create table ${catalog}.sales.orders (a int)"},
+        {"make.py": "import dlt\n@dlt.table(name=full('orders', 'sales'))\ndef f(): return spark.range(1)"},
+        {"make.py": "from pyspark import pipelines as dp\ndp.create_streaming_table(full(table='orders'))"},
     ],
     ids=lambda files: next(iter(files.values())),
 )

@@ -54,11 +54,21 @@ def report_call(root: ast.expr, links: list[Link], environment: Environment, sin
         shown = None if given in (None, False) else str(given)
         sink.emit("parameter", f"{name}.{parameter}", value.lineno, value.col_offset + 1, shown)
     position = 1 if row.role == "query" else 0
-    named = text_of(link.argument(position, "name"), environment.constants)
-    if named is not None and row.role in ("query", "target"):
-        sink.emit("creates", named.value, at.line, at.column, "dataset")
+    argument = link.argument(position, "name")
+    named = text_of(argument, environment.constants)
+    if row.role in ("query", "target"):
+        for dataset in _names_in(argument) if named is None else (named.value,):
+            sink.emit("creates", dataset, at.line, at.column, "dataset")
     elif named is not None and row.role == "read":
         sink.emit("reads", named.value, at.line, at.column, "dataset")
+
+
+def _names_in(argument: ast.expr | None) -> Iterator[str]:
+    """Yield the texts given to a function that returns the name: `name=full("orders", "s")`."""
+    if isinstance(argument, ast.Call):
+        for given in (*argument.args, *(keyword.value for keyword in argument.keywords)):
+            if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                yield given.value
 
 
 def report_dataset(node: _Dataset, environment: Environment, sink: Sink, functions: _Functions) -> None:
