@@ -71,9 +71,29 @@ def test_only_takes_tasks_and_what_is_up_or_downstream_of_them(only: list[str], 
     assert "".join(sorted(select_tasks("j", graph, only))) == expected
 
 
-def test_only_with_an_unknown_task_names_near_misses() -> None:
+@pytest.mark.parametrize(
+    ("only", "exclude", "expected"),
+    [
+        ([], ["b"], "acd"),
+        ([], ["b+"], "a"),
+        ([], ["+b", "d"], "c"),
+        (["a+"], ["c"], "abd"),
+        (["a"], ["b"], "a"),
+        (["a"], ["a"], ""),
+        ([], ["a,b,c,d"], ""),
+    ],
+)
+def test_exclude_leaves_tasks_out_of_all_or_of_those_that_only_names(
+    only: list[str], exclude: list[str], expected: str
+) -> None:
+    graph = tasks(a="", b="a", c="b", d="c")
+    assert "".join(sorted(select_tasks("j", graph, only, exclude))) == expected
+
+
+@pytest.mark.parametrize("option", ["only", "exclude"])
+def test_an_unknown_task_names_near_misses(option: str) -> None:
     with pytest.raises(ConfigurationError, match="Did you mean `land`"):
-        select_tasks("j", tasks(land=""), ["lnd"])
+        select_tasks("j", tasks(land=""), **{"only": (), option: ["lnd"]})
 
 
 @pytest.mark.parametrize(

@@ -303,6 +303,7 @@ def test_a_kind_of_task_that_cannot_run_here_is_refused_with_the_reason(run_job:
         run_job(f"tasks:\n  - {{task_key: wrong, {kind}: {{}}}}\n")
     assert caught.value.condition == "TASK_NOT_SUPPORTED"
     assert REFUSED[kind] in str(caught.value)
+    assert "`--exclude wrong` runs the other tasks." in str(caught.value)
 
 
 @pytest.mark.parametrize("what", ["dashboard: {dashboard_id: a}", "alert: {alert_id: a}"])
@@ -311,6 +312,15 @@ def test_what_only_a_warehouse_has_is_refused(run_job: Run, what: str) -> None:
         run_job(f"tasks:\n  - {{task_key: wrong, sql_task: {{warehouse_id: w, {what}}}}}\n")
     assert caught.value.condition == "TASK_NOT_SUPPORTED"
     assert f"runs {what.partition(':')[0]} on a warehouse" in str(caught.value)
+    assert "`--exclude wrong` runs the other tasks." in str(caught.value)
+
+
+def test_exclude_runs_the_tasks_before_and_after_one_that_cannot_run_here(run_job: Run) -> None:
+    wrong = "  - {task_key: wrong, depends_on: [{task_key: a}], spark_jar_task: {main_class_name: x}}\n"
+    job = "tasks:\n" + script("a", "pass.py") + wrong + script("b", "pass.py", "wrong")
+    run = run_job(job, {"pass.py": ""}, exclude=["wrong"])
+    assert run.state == "COMPLETED"
+    assert states(run) == {"a": "SUCCESS", "wrong": "EXCLUDED", "b": "SUCCESS"}
 
 
 def test_an_entry_point_that_leads_to_nothing_fails_its_task(run_job: Run) -> None:

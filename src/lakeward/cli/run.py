@@ -19,6 +19,8 @@ from lakeward.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Unpack
 
     from lakeward.bundle import Bundle
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 @runtime_option
 @entered_environment_options
 @names_option("--only", metavar="TASK", help="Run these tasks of the job alone.")
+@names_option("--exclude", metavar="TASK", help="Run the other tasks of the job.")
 @click.option(
     "--repair", metavar="RUN", help="Run again what failed in a run of the job; `last`: the newest."
 )
@@ -54,6 +57,7 @@ def run(
     variables: dict[str, str],
     parameters: dict[str, str],
     only: tuple[str, ...],
+    exclude: tuple[str, ...],
     repair: str | None,
     isolated: bool,
     watch: bool,
@@ -79,7 +83,8 @@ def run(
             click.echo(str(notice), err=True)
     is_job = bundle.kind_of(key) == "job"
     if not is_job:
-        refuse_job_options(key, parameters, only, repair)
+        of_jobs = {"--param": parameters, "--only": only, "--exclude": exclude, "--repair": repair}
+        refuse_job_options(key, of_jobs)
     elif continuous:
         raise click.UsageError(f"--continuous is for pipelines, and `{key}` is a job.")
 
@@ -92,7 +97,12 @@ def run(
                 bundle, key, settings=settings, selection=selection, continuous=continuous, on_event=on_event
             )
         options = jobs.RunOptions(
-            parameters=parameters, only=only, selection=selection, isolated=isolated, repair=repair
+            parameters=parameters,
+            only=only,
+            exclude=exclude,
+            selection=selection,
+            isolated=isolated,
+            repair=repair,
         )
         listeners = jobs.RunListeners(on_event=on_event)
         return jobs.run(bundle, key, settings=settings, options=options, listeners=listeners)
@@ -163,11 +173,9 @@ def display_of(
     )
 
 
-def refuse_job_options(
-    key: str, parameters: dict[str, str], only: tuple[str, ...], repair: str | None
-) -> None:
-    """Options that speak of a job would be ignored in silence on a pipeline."""
-    for option, value in (("--param", parameters), ("--only", only), ("--repair", repair)):
+def refuse_job_options(key: str, options: Mapping[str, object]) -> None:
+    """Raise UsageError for options of jobs that have a value: a pipeline would ignore them."""
+    for option, value in options.items():
         if value:
             raise click.UsageError(f"{option} is for jobs, and `{key}` is a pipeline: it has neither.")
 

@@ -175,15 +175,28 @@ def sort_tasks(job_key: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
     return tuple(result.values())
 
 
-def select_tasks(job_key: str, tasks: Sequence[Task], only: Iterable[str]) -> frozenset[str]:
-    """Return the keys of the tasks to run: all, or those that `only` names.
+def select_tasks(
+    job_key: str, tasks: Sequence[Task], only: Iterable[str], exclude: Iterable[str] = ()
+) -> frozenset[str]:
+    """Return the keys of the tasks to run.
 
     `+key` also means everything upstream of it, `key+` everything downstream, as with the Databricks CLI.
-    Raises ConfigurationError(TASK_UNKNOWN) for a name that no task has.
+
+    Args:
+        job_key: The key of the job.
+        tasks: All tasks.
+        only: The tasks to run; empty: all.
+        exclude: The tasks that do not run, whatever `only` names.
+
+    Raises:
+        ConfigurationError: TASK_UNKNOWN for a name that no task has.
     """
-    names = [name.strip() for part in only for name in part.split(",") if name.strip()]
-    if not names:
-        return frozenset(task.key for task in tasks)
+    chosen = _named(job_key, tasks, only) or frozenset(task.key for task in tasks)
+    return chosen - _named(job_key, tasks, exclude)
+
+
+def _named(job_key: str, tasks: Sequence[Task], texts: Iterable[str]) -> frozenset[str]:
+    names = [name.strip() for part in texts for name in part.split(",") if name.strip()]
     upstream = {task.key: set(task.depends_on) for task in tasks}
     downstream = {task.key: {other.key for other in tasks if task.key in other.depends_on} for task in tasks}
     chosen: set[str] = set()

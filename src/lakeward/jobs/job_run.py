@@ -93,13 +93,14 @@ class TaskLauncher:
         *,
         run_id: str,
         only: Sequence[str] = (),
+        exclude: Sequence[str] = (),
         past: PreviousRun | None = None,
         parents: Sequence[str] = (),
     ) -> PlannedJobRun:
         """Return a run of the job `key`, checked as far as can be before it starts (ConfigurationError)."""
         job = self.bundle.job(key)
         tasks = sort_tasks(key, tasks_of(key, job))
-        chosen = select_tasks(key, tasks, only)
+        chosen = select_tasks(key, tasks, only, exclude)
         known = job_references(
             parameter_values(key, job, parameters),
             job_id=self.bundle.id_of("jobs", key),

@@ -40,8 +40,8 @@ def sources(
     if not found and connector is not None:
         message = f"The pipeline {key} is one of Lakeflow Connect ({connector}), which cannot be run here."
         next_step = (
-            "Give the tables that it makes data with `lakeward seed`. `--only TASK`, several times if "
-            "needed, runs the other tasks of a job."
+            "Give the tables that it makes data with `lakeward seed`. `--exclude TASK` runs the other tasks "
+            "of a job."
         )
         raise ConfigurationError("PIPELINE_NOT_SUPPORTED", message, next_step=next_step)
     if not found:

@@ -49,6 +49,7 @@ class RunOptions:
     Args:
         parameters: Values of job parameters, in place of their defaults.
         only: Keys of the tasks to run, as `--only`; all others are EXCLUDED. Empty: all tasks.
+        exclude: Keys of tasks that are EXCLUDED, as `--exclude`.
         selection: The datasets that its pipelines refresh. A dry run analyzes pipelines and checks everything
             else.
         isolated: Run each task in its own process, from built wheels, in parallel, with its log in the state
@@ -65,6 +66,7 @@ class RunOptions:
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     only: Sequence[str] = ()
+    exclude: Sequence[str] = ()
     selection: PipelineSelection = field(default_factory=PipelineSelection)
     isolated: bool = False
     repair: str | None = None
@@ -127,6 +129,7 @@ def run(
         {**(previous.parameters if previous else {}), **options.parameters},
         run_id=run_id,
         only=options.only,
+        exclude=options.exclude,
         past=previous,
     )
     private_folder(settings.state)

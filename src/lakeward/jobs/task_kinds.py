@@ -53,7 +53,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     if kind is None:
         message = f"The task `{task.key}` is a {task.kind}, which cannot be run here."
         reason = REFUSED.get(task.kind) or unknown_name_hint(task.kind, (*KINDS, *COMPOSITES), what="kinds")
-        next_step = f"{reason} `--only TASK`, several times if needed, runs the other tasks."
+        next_step = f"{reason} `--exclude {task.key}` runs the other tasks."
         raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
     action = kind(context, task)
     # The event log of a pipeline has the progress of its queries.

@@ -111,7 +111,7 @@ def _text(context: Context, task: Task) -> str:
         return _read(saved, task, "It is the text of the query that the task names.")
     found = ", ".join(name for name in task.spec if name not in ("warehouse_id", "parameters")) or "nothing"
     message = f"The task `{task.key}` runs {found} on a warehouse, which cannot be run here."
-    next_step = "A file of the bundle can, or a saved query."
+    next_step = f"A file of the bundle can, or a saved query. `--exclude {task.key}` runs the other tasks."
     raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
 
 
