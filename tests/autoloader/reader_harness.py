@@ -12,7 +12,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
 from lakeward.autoloader.discovery.file_listing import FileStatus
-from lakeward.autoloader.options.option_values import Options, evolution_mode
+from lakeward.autoloader.options.option_values import Options
+from lakeward.autoloader.options.schema_options import evolution_mode
 from lakeward.autoloader.read_plan import ReadPlan
 
 

@@ -7,14 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.autoloader.options.option_parsing import parse_bytes, parse_interval
 from lakeward.autoloader.options.option_table import FORMATS, OPTIONS, Option, find_option
-from lakeward.autoloader.options.option_values import (
-    Options,
-    option_warnings,
-    parse_bytes,
-    parse_interval,
-    validate_options,
-)
+from lakeward.autoloader.options.option_validation import option_warnings, validate_options
+from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import rows_of, schema_of
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from lakeward.autoloader.discovery.file_listing import FileStatus, require_closed_brackets
 from lakeward.autoloader.file_source import FileSource
 from lakeward.autoloader.json_column import JsonColumn, schema_location_key
-from lakeward.autoloader.options.option_table import OPTIONS, Option, find_option
-from lakeward.autoloader.options.option_values import READABLE_FORMATS
+from lakeward.autoloader.options.option_table import OPTIONS, READABLE_FORMATS, Option, find_option
 from lakeward.autoloader.state import SkippedFiles
 from lakeward.lazy_imports import lazy_exports
 

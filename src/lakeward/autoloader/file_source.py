@@ -20,13 +20,9 @@ from lakeward.autoloader.discovery.file_listing import (
     Globber,
     session_file_names,
 )
-from lakeward.autoloader.options.option_values import (
-    Options,
-    has_fixed_schema,
-    require_format_options,
-    rescued_column,
-    use_delta_format,
-)
+from lakeward.autoloader.options.option_validation import require_format_options
+from lakeward.autoloader.options.option_values import Options, use_delta_format
+from lakeward.autoloader.options.schema_options import has_fixed_schema, rescued_column
 from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister, handoff_directory
 from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import java_session

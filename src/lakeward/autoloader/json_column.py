@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_table import PREFIX
-from lakeward.autoloader.options.option_values import RESCUED_COLUMN, Options, evolution_mode
+from lakeward.autoloader.options.option_values import Options
+from lakeward.autoloader.options.schema_options import RESCUED_COLUMN, evolution_mode
 from lakeward.errors import CloudFilesError, SqlError, UnknownFieldException
 
 if TYPE_CHECKING:

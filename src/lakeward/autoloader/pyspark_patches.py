@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader.options.option_values import option_warnings
+from lakeward.autoloader.options.option_validation import option_warnings
 from lakeward.autoloader.query_start import start_query
 from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, hide_metadata, raw_metadata_field
 from lakeward.autoloader.streams.query_progress import to_databricks_progress

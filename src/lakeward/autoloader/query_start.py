@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader.options.option_values import validate_options
+from lakeward.autoloader.options.option_validation import validate_options
 from lakeward.autoloader.read_plan import (
     PLAN_OPTION,
     CheckpointOffer,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.file_source import FileSource, detect_format
 from lakeward.autoloader.options.option_table import PREFIX, find_option
-from lakeward.autoloader.options.option_values import RESCUED_COLUMN, known_evolution_mode
+from lakeward.autoloader.options.schema_options import RESCUED_COLUMN, known_evolution_mode
 from lakeward.autoloader.rescued_files import read_rescued_files
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.quoting import quote_name

@@ -227,6 +227,7 @@ FORMAT_ROWS = (
 
 PREFIX = "cloudFiles."
 FORMATS = ("avro", "binaryFile", "csv", "excel", "json", "orc", "parquet", "text", "xml")
+READABLE_FORMATS = tuple(name.lower() for name in FORMATS)
 MODES = ("addNewColumns", "addNewColumnsWithTypeWidening", "failOnNewColumns", "none", "rescue")
 
 

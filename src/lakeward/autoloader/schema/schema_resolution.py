@@ -32,15 +32,10 @@ from lakeward.autoloader.discovery.file_listing import (
     parse_partition_values,
     partition_value,
 )
-from lakeward.autoloader.options.option_values import (
-    Options,
-    evolution_mode,
-    has_fixed_schema,
-    parse_bytes,
-    parse_int,
-    require_format_options,
-    rescued_column,
-)
+from lakeward.autoloader.options.option_parsing import parse_bytes, parse_int
+from lakeward.autoloader.options.option_validation import require_format_options
+from lakeward.autoloader.options.option_values import Options
+from lakeward.autoloader.options.schema_options import evolution_mode, has_fixed_schema, rescued_column
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
