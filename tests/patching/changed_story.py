@@ -63,7 +63,7 @@ def main(state: Path) -> None:
             continue
     from lakeward import patching
     from lakeward.databricks_shims import install as install_shims
-    from lakeward.pipelines.analysis.flow_evaluation import intercept_reads
+    from lakeward.pipelines.analysis.read_interception import intercept_reads
     from lakeward.pipelines.api.modules import serve_modules
     from lakeward.session import Settings, session
     from lakeward.session.daemon.acquisition import use_working_directory

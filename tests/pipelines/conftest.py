@@ -16,7 +16,8 @@ from lakeward.pipelines import DatasetResult, Progress, Update, UpdateOptions
 from lakeward.pipelines.api.modules import serve_modules, serve_tests, stop_serving_tests
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import DefaultSchema
-from lakeward.pipelines.sources.collection import CollectedGraph, collect, user_modules
+from lakeward.pipelines.sources.collection import CollectedGraph, collect
+from lakeward.pipelines.sources.user_modules import user_modules
 from lakeward.pipelines.storage import file_replacement
 from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.session import Settings, ensure_schema, session, temporary_conf

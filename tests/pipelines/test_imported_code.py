@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from lakeward.pipelines.sources.collection import code_hash, user_files, user_modules
+from lakeward.pipelines.sources.user_modules import code_hash, user_files, user_modules
 from tests.trees import write_files
 
 FILES = {

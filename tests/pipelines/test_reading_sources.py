@@ -9,7 +9,8 @@ import pytest
 
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.pipelines.api.modules import serve_modules
-from lakeward.pipelines.sources.collection import find_sources, load_source
+from lakeward.pipelines.sources.collection import load_source
+from lakeward.pipelines.sources.source_files import find_sources
 from tests.pipelines.conftest import Declare, graph
 
 

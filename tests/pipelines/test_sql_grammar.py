@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.pipelines.analysis.flow_evaluation import blank_live
+from lakeward.pipelines.analysis.dataset_names import blank_live
 from lakeward.pipelines.graph.column_ddl import format_ddl
 from lakeward.pipelines.sql.grammar import CHANGES, INSERTS, SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.statements import (

@@ -41,7 +41,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.streaming.stream_patches:PATCHES",
     "lakeward.seeds.missing:PATCHES",
     "lakeward.pipelines.api.modules:PATCHES",
-    "lakeward.pipelines.analysis.flow_evaluation:PATCHES",
+    "lakeward.pipelines.analysis.read_interception:PATCHES",
     "lakeward.testing.pipeline_tests:PATCHES",
 )
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lakeward.pipelines.execution.update_context import OWN_SETTINGS, UpdateOptions
     from lakeward.pipelines.graph.expectations import ExpectationResult
     from lakeward.pipelines.graph.results import DatasetResult, Progress, Update
-    from lakeward.pipelines.sources.collection import SUFFIXES
+    from lakeward.pipelines.sources.source_files import SUFFIXES
     from lakeward.sql import Command
 
 __getattr__ = lazy_exports(__name__, __file__)

@@ -5,41 +5,31 @@ A function reads other datasets by name (`spark.table`, `dp.read`, SQL text …)
 
 from __future__ import annotations
 
-import functools
 import itertools
-import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from lakeward.autoloader import JsonColumn, schema_location_key
+from lakeward.autoloader import JsonColumn
 from lakeward.errors import PipelineError
-from lakeward.patching import Order, PatchSpec, applied
+from lakeward.pipelines.analysis.dataset_names import with_temporary_names
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import (
     Dataset,
     DefaultSchema,
     Flow,
     Key,
-    has_live_catalog,
     split_name,
     without_live,
 )
 from lakeward.pipelines.graph.expectations import ObservedExpectations, apply_expectations
 from lakeward.pipelines.graph.query_plans import observed_names, referenced_tables
-from lakeward.pipelines.graph.session_scope import (
-    DatasetReader,
-    active_reader,
-    current_default_schema,
-    use_reader,
-)
+from lakeward.pipelines.graph.session_scope import current_default_schema
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
-from lakeward.spark_internals import java_function, java_thread_id
-from lakeward.sql import Edit, Token, apply_edits, register_function, tokenize, unquote_token
+from lakeward.spark_internals import java_thread_id
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -209,7 +199,7 @@ class FlowEvaluator:
         for name, df in made.items():
             df.createOrReplaceTempView(quote_name([name]))
             self.temp_views.add(name)
-        return _with_temporary_names(
+        return with_temporary_names(
             text,
             {
                 name: dataset.name
@@ -336,35 +326,6 @@ class FlowEvaluator:
         )
 
 
-def _with_temporary_names(text: str, names: Mapping[tuple[str, ...], str]) -> str:
-    """Return SQL in which views of the catalog, `names`, have the names of the update's temporary views.
-
-    >>> _with_temporary_names("SELECT a.v.id FROM a.v", {("a", "v"): "a.v"})
-    'SELECT `a.v`.id FROM `a.v`'
-    """
-    if not names:
-        return text
-    tokens = tokenize(text) or ()
-    found = sorted(names, key=len, reverse=True)
-    edits: list[Edit] = []
-    for at, token in enumerate(tokens):
-        if (edits and token.start < edits[-1].end) or (at and tokens[at - 1].text == "."):
-            continue
-        for name in found:
-            parts = tokens[at : at + 2 * len(name) - 1]
-            if len(parts) == 2 * len(name) - 1 and _is_name(parts, name):
-                edits.append(Edit(token.start, parts[-1].end, quote_name([names[name]])))
-                break
-    return apply_edits(text, edits)
-
-
-def _is_name(tokens: Sequence[Token], name: tuple[str, ...]) -> bool:
-    return all(token.text == "." for token in tokens[1::2]) and all(
-        token.is_name and unquote_token(token.text).lower() == part.lower()
-        for token, part in zip(tokens[::2], name, strict=True)
-    )
-
-
 def missing_table(error: Any) -> str | None:
     """Return the name that Spark did not find, None for other errors."""
     if error.getCondition() not in ("TABLE_OR_VIEW_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND.WITHOUT_SUGGESTION"):
@@ -374,96 +335,3 @@ def missing_table(error: Any) -> str | None:
 
 def _describe(result: object) -> str:
     return "nothing" if result is None else f"a {type(result).__name__}"
-
-
-_REASON = "pipelines resolve their own datasets first"
-
-
-@contextmanager
-def intercept_reads(reader: DatasetReader) -> Iterator[None]:
-    """Let Spark's readers resolve every name with `reader` until the block ends."""
-    with use_reader(reader), applied(PATCHES), register_function("from_json", _json_parser):
-        yield
-
-
-def _json_parser(spark: SparkSession, *, positional: list[Any], named: Mapping[str, Any]) -> Any:
-    """Return the parser of a `from_json` call without a schema; nothing if the call infers none."""
-    del spark, named
-    reader, options = active_reader(), positional[0] if isinstance(positional[0], dict) else {}
-    key = schema_location_key(options)
-    column = reader.json_column(key, options) if reader is not None and key else None
-    return {} if column is None else java_function(column.parser())
-
-
-def _table_method(method: Callable[..., Any], *, stream: bool) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def table(self: Any, tableName: str) -> Any:  # PySpark's own parameter name
-        reader = active_reader()
-        found = reader.read(tableName, stream=stream) if reader else tableName
-        return method(self, found) if isinstance(found, str) else found
-
-    return table
-
-
-def _format_method(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def format(self: Any, source: str) -> Any:  # noqa: A001  # the method that it replaces
-        reader = method(self, source)
-        active = active_reader()
-        location = active.schema_location() if active and str(source).lower() == "cloudfiles" else None
-        return reader.option("cloudFiles.schemaLocation", location) if location else reader
-
-    return format
-
-
-def _sql_method(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def sql(self: Any, sqlQuery: str, *args: Any, **kwargs: Any) -> Any:
-        reader = active_reader()
-        if reader and isinstance(sqlQuery, str):
-            text = reader.before_sql(blank_live(sqlQuery))
-            return method(self, text, *args, **kwargs)
-        return method(self, sqlQuery, *args, **kwargs)
-
-    return sql
-
-
-PATCHES = tuple(
-    PatchSpec(owner, name, "pipelines", _REASON, make, Order.PIPELINE)
-    for owner, name, make in (
-        ("pyspark.sql.session:SparkSession", "table", functools.partial(_table_method, stream=False)),
-        ("pyspark.sql.session:SparkSession", "sql", _sql_method),
-        ("pyspark.sql.readwriter:DataFrameReader", "table", functools.partial(_table_method, stream=False)),
-        (
-            "pyspark.sql.streaming.readwriter:DataStreamReader",
-            "table",
-            functools.partial(_table_method, stream=True),
-        ),
-        ("pyspark.sql.streaming.readwriter:DataStreamReader", "format", _format_method),
-    )
-)
-
-
-_LIVE = re.compile(r"\blive\s*\.", re.IGNORECASE)
-
-
-def blank_live(text: str) -> str:
-    """Blank out the legacy schema LIVE before names of datasets; other characters stay in place.
-
-    As in `without_live`, a longer name may begin with a catalog `live`.
-
-    >>> blank_live("SELECT 'live.x' FROM LIVE.x, stream(live.y), a.live.z")
-    "SELECT 'live.x' FROM      x, stream(     y), a.live.z"
-    """
-    if not _LIVE.search(text):
-        return text
-    tokens = tokenize(text) or ()
-    out = text
-    for i, token in enumerate(tokens[:-2]):
-        is_schema = token.word == "LIVE" and tokens[i + 1].text == "." and tokens[i + 2].is_name
-        is_first = i == 0 or tokens[i - 1].text != "."
-        is_last = i + 3 >= len(tokens) or tokens[i + 3].text != "."
-        if is_schema and is_first and (is_last or not has_live_catalog()):
-            begin, end = token.start, tokens[i + 1].end
-            out = out[:begin] + " " * (end - begin) + out[end:]
-    return out

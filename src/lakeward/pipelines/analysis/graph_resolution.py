@@ -17,8 +17,8 @@ from lakeward.pipelines.analysis.flow_evaluation import (
     FlowEvaluator,
     GraphCycle,
     InputNotReady,
-    intercept_reads,
 )
+from lakeward.pipelines.analysis.read_interception import intercept_reads
 from lakeward.pipelines.analysis.schema_enforcement import (
     align_to_schema,
     declared_schema,

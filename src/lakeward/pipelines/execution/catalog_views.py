@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lakeward.errors import first_line
-from lakeward.pipelines.analysis.flow_evaluation import blank_live
+from lakeward.pipelines.analysis.dataset_names import blank_live
 from lakeward.pipelines.graph.elements import Dataset, DefaultSchema
 from lakeward.pipelines.graph.session_scope import use_default_schema
 from lakeward.quoting import quote_name, quote_string

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady, intercept_reads
+from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady
+from lakeward.pipelines.analysis.read_interception import intercept_reads
 from lakeward.pipelines.events.progress_reporter import ProgressReporter, StreamMonitor
 from lakeward.pipelines.execution.flow_execution import (
     ExecutionContext,

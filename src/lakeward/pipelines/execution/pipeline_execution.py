@@ -44,15 +44,9 @@ from lakeward.pipelines.graph.elements import DefaultSchema, Key, split_name
 from lakeward.pipelines.graph.error_location import error_message
 from lakeward.pipelines.graph.results import DatasetResult, Progress, Update, unreached_result
 from lakeward.pipelines.graph.session_scope import pipeline_conf, use_default_schema
-from lakeward.pipelines.sources.collection import (
-    code_hash,
-    collect,
-    common_root,
-    find_sources,
-    pickle_by_value,
-    user_files,
-    user_modules,
-)
+from lakeward.pipelines.sources.collection import collect
+from lakeward.pipelines.sources.source_files import common_root, find_sources
+from lakeward.pipelines.sources.user_modules import code_hash, pickle_by_value, user_files, user_modules
 from lakeward.pipelines.storage.checkpoints import Checkpoints, SchemaLocations
 from lakeward.pipelines.storage.delta_tables import listen_to_writes
 from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
