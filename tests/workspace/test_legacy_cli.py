@@ -150,6 +150,6 @@ def test_a_pipeline_is_known_by_its_id(cli: Cli, tmp_path: Path) -> None:
 def test_unity_catalog_is_read(cli: Cli, server: Server) -> None:
     server.post("/api/2.1/unity-catalog/schemas", {"name": "legacy", "catalog_name": "main"})
     names = [each["name"] for each in cli.json("unity-catalog", "catalogs", "list")["catalogs"]]
-    assert names == ["main"]
+    assert names == ["main", "workspace"]
     listed = cli.json("unity-catalog", "schemas", "list", "--catalog-name", "main")["schemas"]
     assert "legacy" in [each["name"] for each in listed]
