@@ -341,3 +341,56 @@ def test_a_part_of_a_bundle_is_meant_for_the_compute_of_the_named_target(
     (tmp_path / "databricks.yml").write_text(f"bundle: {{name: b}}\ntargets:\n{targets}")
     (tmp_path / "src").mkdir()
     assert check(tmp_path / "src", target=target, environ={}).profile.startswith(profile)
+
+
+CATALOG = """\
+bundle: {{name: b}}
+variables: {{{variable}: {{default: lake_dev}}}}
+targets: {{dev: {{default: true}}}}
+resources:
+  jobs: {{j: {{tasks: [{{task_key: a, spark_python_task: {{python_file: a.py}}, existing_cluster_id: c}}]}}}}
+  {resources}
+"""
+
+
+@pytest.mark.parametrize("variable", ["catalog", "catalog_name", "uc_catalog", "Catalog"])
+def test_a_catalog_that_only_a_variable_names_is_needed(look: Look, variable: str) -> None:
+    found = look({"databricks.yml": CATALOG.format(variable=variable, resources=""), "a.py": ""})
+    finding = found.one("catalog lake_dev")
+    assert finding.verdict == "needs_seed" and "CREATE CATALOG lake_dev" in finding.cure
+    assert (finding.place.file, finding.place.line) == ("databricks.yml", 2)
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        'pipelines: {p: {name: p, catalog: "${var.catalog}", libraries: [{file: {path: a.py}}]}}',
+        'schemas: {s: {name: s, catalog_name: "${var.catalog}"}}',
+        'volumes: {v: {name: v, schema_name: s, catalog_name: "${var.catalog}"}}',
+        'catalogs: {c: {name: "${var.catalog}"}}',
+    ],
+)
+def test_a_catalog_of_a_resource_is_made_by_the_run(look: Look, resources: str) -> None:
+    found = look({"databricks.yml": CATALOG.format(variable="catalog", resources=resources), "a.py": ""})
+    assert "catalog lake_dev" not in found.verdicts()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.py": "spark.sql('CREATE CATALOG IF NOT EXISTS lake_dev')"},
+        {"a.py": "spark.sql(f'CREATE CATALOG IF NOT EXISTS {name}')"},
+        {"a.py": "", "make.sql": "create catalog lake_dev"},
+        {"a.py": "", "pyproject.toml": '[tool.lakeward]\ncatalogs = ["lake_dev"]\n'},
+    ],
+    ids=["code", "a computed name", "SQL", "declared"],
+)
+def test_a_catalog_that_the_repository_makes_is_there(look: Look, files: dict[str, str]) -> None:
+    found = look({"databricks.yml": CATALOG.format(variable="catalog", resources=""), **files})
+    assert "catalog lake_dev" not in found.verdicts()
+
+
+@pytest.mark.parametrize("value", ["main", "samples", "MAIN", "a.b", "s3://x/y", "${workspace.host}"])
+def test_other_values_are_no_missing_catalog(look: Look, value: str) -> None:
+    text = CATALOG.format(variable="catalog", resources="").replace("lake_dev", f'"{value}"')
+    assert not [name for name in look({"databricks.yml": text, "a.py": ""}).verdicts() if "catalog" in name]

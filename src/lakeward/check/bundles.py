@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Position
 
 
+# A run creates the catalogs of these resources.
+_CATALOG_FIELDS = {
+    "catalogs": "name",
+    "schemas": "catalog_name",
+    "volumes": "catalog_name",
+    "pipelines": "catalog",
+}
+_CATALOG_VARIABLE = re.compile(r"(?:^|_)catalog(?:_name)?$", re.IGNORECASE)
+_NAME = re.compile(r"[a-z_][\w-]*")
+
+
 def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
     """Yield the uses in one target; `prefix` leads from the folder that is checked to the bundle's."""
     from lakeward.bundle import UNASSIGNED
@@ -22,6 +34,7 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
         if variable.get("value") == UNASSIGNED:
             cure = f"Give it a value: `--var {name}=…`, or the environment variable BUNDLE_VAR_{name}."
             yield Use("task", f"variable {name}", _place(bundle, prefix, "variables", name), cure)
+    yield from _catalogs(bundle, prefix)
     for key, job in bundle.jobs.items():
         for number, task in enumerate(job.get("tasks") or ()):
             kinds = [name for name in task if name.endswith("_task") and task[name] is not None]
@@ -35,6 +48,26 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
     yield from _absent_files(bundle, prefix)
     for key, pipeline in bundle.pipelines.items():
         yield from _sources(bundle, prefix, key, pipeline)
+
+
+def _catalogs(bundle: Bundle, prefix: str) -> Iterator[Use]:
+    """Yield the catalogs that variables name for jobs, and that no resource of the bundle creates here."""
+    from lakeward.bundle import UNASSIGNED
+
+    made = {
+        str(resource.get(field)).lower()
+        for kind, field in _CATALOG_FIELDS.items()
+        for resource in bundle.resources(kind).values()
+    }
+    seen: set[str] = set()
+    has_jobs = bool(bundle.jobs or bundle.unexecuted)
+    for name, variable in (bundle.config.get("variables") or {}).items() if has_jobs else ():
+        value = str(variable.get("value") or "").lower()
+        if not _CATALOG_VARIABLE.search(name) or value in (UNASSIGNED, *made, *seen):
+            continue
+        if _NAME.fullmatch(value):
+            seen.add(value)
+            yield Use("needs_catalog", value, _place(bundle, prefix, "variables", name))
 
 
 def broken_rules(bundle: Bundle, prefix: str) -> Iterator[Use]:

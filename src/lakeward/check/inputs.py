@@ -9,7 +9,7 @@ from lakeward.check.model import Finding, Use
 from lakeward.check.tables import HOLE, may_be_equal, parts_of
 from lakeward.check.verdicts.paths import is_mounted, is_test
 from lakeward.pipelines import OWN_SETTINGS
-from lakeward.session import BUILT_IN_CATALOGS
+from lakeward.session import BUILT_IN_CATALOGS, catalog_remedy
 from lakeward.session.paths import PathMap
 
 # What every lakehouse has.
@@ -60,6 +60,11 @@ def schemas_needed(
     made |= {name.rpartition(".")[2] for name in made}
     texts = [text.lower() for text in declarations]
     for use in uses:
+        if use.kind == "needs_catalog" and use.name not in _THERE:
+            # The bundle names it, which creates nothing.
+            if not any(may_be_equal(use.name, each) for each in made):
+                yield Finding("needs_seed", f"catalog {use.name}", use.place, catalog_remedy(use.name))
+            continue
         for kind, name in _containers_of(use):
             last = name.rpartition(".")[2]
             known = any(may_be_equal(last, each) for each in made) or any(last in text for text in texts)

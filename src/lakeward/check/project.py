@@ -68,7 +68,9 @@ class Project:
             return []
 
     def schemas(self) -> Iterator[str]:
-        """Yield the catalogs and schemas of the project's lakehouses."""
+        """Yield the declared catalogs, and the catalogs and schemas of the project's lakehouses."""
+        if self._settings is not None:
+            yield from self._settings.catalogs
         for folder in (each / "warehouse" for each in self.lakehouses):
             for schema in folder.glob("*/*"):
                 if schema.is_dir():
