@@ -65,6 +65,15 @@ def test_the_id_of_a_job_is_no_mistyped_number(bundle_of: Callable[..., Bundle],
     assert not bundle.notices
 
 
+def test_an_id_inside_of_a_text_is_resolved_too(bundle_of: Callable[..., Bundle]) -> None:
+    """One name begins with the other."""
+    text = text_of("job", "own", resources_of("job", "own", "own job")).replace(
+        "variables: {", 'variables: {y: {lookup: {job: "own job"}}, '
+    )
+    bundle = bundle_of(text.replace('"${var.x}"', '"#job/${var.x}/${var.y}"'))
+    assert found_in(bundle) == f"#job/{bundle.id_of('jobs', 'k0')}/{bundle.id_of('jobs', 'k1')}"
+
+
 class Workspace:
     """A workspace that has jobs and pipelines of some names, and takes no deployment."""
 

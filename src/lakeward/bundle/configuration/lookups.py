@@ -92,6 +92,8 @@ def _with_references(node: Node, found: Mapping[str, str]) -> Node:
         value = {key: _with_references(child, found) for key, child in value.items()}
     elif isinstance(value, list):
         value = [_with_references(child, found) for child in value]
-    elif isinstance(value, str):
-        value = found.get(value, value)
+    elif isinstance(value, str) and ":" in value:
+        # The longest first: one name may begin with another.
+        for text in sorted(found, key=len, reverse=True):
+            value = value.replace(text, found[text])
     return Node(value, node.position, node.anchored)
