@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -25,6 +27,20 @@ def keep_case_of_schemas() -> None:
     conf.get = get
 
 
+def hide_closed_connections() -> None:
+    """Let a worker end without a traceback when the JVM closes its socket, as it does to cancel a task.
+
+    `pyspark.daemon` prints every error that ends a worker; those of user code reach the JVM before.
+    """
+    from pyspark import daemon
+
+    def print_exc() -> None:
+        if not isinstance(sys.exc_info()[1], (ConnectionError, EOFError, KeyboardInterrupt)):
+            traceback.print_exc()
+
+    vars(daemon)["traceback"] = SimpleNamespace(**{**vars(traceback), "print_exc": print_exc})
+
+
 def search_start_folder_last() -> None:
     """Import from the folder in which the JVM was started only what the folders of a task do not have.
 
@@ -43,5 +59,6 @@ if __name__ == "__main__":
     search_start_folder_last()
     install_from_environment()
     keep_case_of_schemas()
+    hide_closed_connections()
     follow_user_modules()
     manager()
