@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,7 +73,8 @@ def test_no_process_outlives_its_run(server: Server, ending: str, state: str, ba
         assert len([pid for pid in pids if is_alive(pid)]) == len(pids)
         server.post("/api/2.2/jobs/runs/cancel", {"run_id": run_id})
     run = server.ended(run_id)
-    assert len(pids) >= 5
+    # A child in a process group of its own needs Python 3.11.
+    assert len(pids) == 4 + bare + (sys.version_info >= (3, 11))
     assert run["state"]["result_state"] == state
     # A killed process may take a moment to leave the table.
     until(lambda: not any(map(is_alive, pids)))
