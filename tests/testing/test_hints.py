@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,21 +22,26 @@ _ERRORS = {
 }
 
 
-@pytest.mark.parametrize("place", ["file", "test", "conftest.py of a folder"])
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    return outcome(command, cwd=folder, env=environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_"))
+
+
+@pytest.mark.parametrize("place", ["file", "test", "unittest", "fixture", "conftest.py of a folder"])
 @pytest.mark.parametrize("error", _ERRORS)
 def test_an_error_has_its_hint(tmp_path: Path, error: str, place: str) -> None:
     line, hint = _ERRORS[error]
     files = {
         "file": {"test_a.py": f"{line}\ndef test(): ...\n"},
         "test": {"test_a.py": f"def test():\n    {line}\n"},
+        "unittest": {
+            "test_a.py": f"from unittest import TestCase\nclass T(TestCase):\n    def test(self): {line}\n"
+        },
+        "fixture": {"test_a.py": f"import pytest\n@pytest.fixture\ndef f():\n    {line}\ndef test(f): ...\n"},
         "conftest.py of a folder": {"inner/conftest.py": f"{line}\n", "inner/test_a.py": "def test(): ...\n"},
     }[place]
     write_files(tmp_path, files)
-    ran = outcome(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env=environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_"),
-    )
+    ran = run(tmp_path)
     assert ran.returncode in (1, 2)
     assert "INTERNALERROR" not in ran.stdout
     assert " lakeward -" in ran.stdout and hint in ran.stdout, ran.stdout
@@ -44,11 +50,7 @@ def test_an_error_has_its_hint(tmp_path: Path, error: str, place: str) -> None:
 def test_an_error_that_nothing_explains_has_no_section_and_imports_no_spark(tmp_path: Path) -> None:
     code = "import sys\ndef test_a(): assert 1 == 2\ndef test_b(): assert 'pyspark' not in sys.modules\n"
     write_files(tmp_path, {"test_a.py": code})
-    ran = outcome(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env=environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_"),
-    )
+    ran = run(tmp_path)
     assert "1 failed, 1 passed" in ran.stdout
     assert " lakeward -" not in ran.stdout
 
@@ -58,11 +60,9 @@ def test_a_module_of_a_project_in_the_repository_names_its_folder(tmp_path: Path
     name = "pieces.rules" if "rules" in module else "pieces"
     files = {f"labs/one/{module}": "", "labs/one/tests/test_a.py": f"import {name}\ndef test(): ...\n"}
     write_files(tmp_path, {**files, "pyproject.toml": ""})
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    environ = environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_")
-    ran = outcome([*command, "--rootdir", str(tmp_path)], cwd=tmp_path, env=environ)
+    ran = run(tmp_path, "--rootdir", str(tmp_path))
     assert (
         "`pieces` is in the folder labs/one: run its tests there, `cd labs/one && lakeward test`."
         in ran.stdout
     )
-    assert outcome(command, cwd=tmp_path / "labs/one", env=environ).returncode == 0
+    assert run(tmp_path / "labs/one").returncode == 0

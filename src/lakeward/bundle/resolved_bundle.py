@@ -19,6 +19,15 @@ CONNECTOR_FIELDS = ("ingestion_definition", "gateway_definition")
 """Fields of pipelines of Lakeflow Connect, which have no libraries."""
 
 
+# Where resources name their catalog.
+_CATALOG_FIELDS = {
+    "catalogs": "name",
+    "schemas": "catalog_name",
+    "volumes": "catalog_name",
+    "pipelines": "catalog",
+}
+
+
 @dataclass(frozen=True)
 class Bundle:
     """One target of the bundle in folder `root`; `config` is its whole configuration without references.
@@ -75,6 +84,15 @@ class Bundle:
         """Return the resources of `kind` (`jobs`, `pipelines` …) by key; empty when there are none."""
         found: Mapping[str, dict[str, Any]] = (self.config.get("resources") or {}).get(kind) or {}
         return found
+
+    def catalogs(self) -> set[str]:
+        """Return the catalogs that resources name: those that a run or a local deployment creates."""
+        return {
+            str(resource[field])
+            for kind, field in _CATALOG_FIELDS.items()
+            for resource in self.resources(kind).values()
+            if resource.get(field)
+        }
 
     def position(self, *path: Key) -> Position | None:
         """Return the position of the value at `path` of `config`; None for a computed value."""

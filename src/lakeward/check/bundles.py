@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Position
 
 
-# A run creates the catalogs of these resources.
-_CATALOG_FIELDS = {
-    "catalogs": "name",
-    "schemas": "catalog_name",
-    "volumes": "catalog_name",
-    "pipelines": "catalog",
-}
 _CATALOG_VARIABLE = re.compile(r"(?:^|_)catalog(?:_name)?$", re.IGNORECASE)
 _NAME = re.compile(r"[a-z_][\w-]*")
 
@@ -54,11 +47,7 @@ def _catalogs(bundle: Bundle, prefix: str) -> Iterator[Use]:
     """Yield the catalogs that variables name for jobs, and that no resource of the bundle creates here."""
     from lakeward.bundle import UNASSIGNED
 
-    made = {
-        str(resource.get(field)).lower()
-        for kind, field in _CATALOG_FIELDS.items()
-        for resource in bundle.resources(kind).values()
-    }
+    made = {name.lower() for name in bundle.catalogs()}
     seen: set[str] = set()
     has_jobs = bool(bundle.jobs or bundle.unexecuted)
     for name, variable in (bundle.config.get("variables") or {}).items() if has_jobs else ():

@@ -207,23 +207,13 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
-# Where resources name the catalog that contains them.
-_CATALOGS = {"schemas": "catalog_name", "volumes": "catalog_name", "pipelines": "catalog"}
-
-
 def _create_catalogs(bundle: Bundle, api: Api) -> None:
     """Create the catalogs that resources name: a local workspace is empty at the first deployment.
 
     On the platform an administrator creates them. A catalog that the bundle declares is a resource.
     """
     declared = {str(each.get("name")) for each in bundle.resources("catalogs").values()}
-    named = {
-        str(resource[field])
-        for kind, field in _CATALOGS.items()
-        for resource in bundle.resources(kind).values()
-        if resource.get(field)
-    }
-    for name in sorted(named - declared - {*BUILT_IN_CATALOGS}):
+    for name in sorted(bundle.catalogs() - declared - {*BUILT_IN_CATALOGS}):
         with suppress(FileExistsError):
             api.ask("POST", "/api/2.1/unity-catalog/catalogs", {"name": name})
 

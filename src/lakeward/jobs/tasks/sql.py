@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import SQL_OUTPUT, Task
 from lakeward.jobs.tasks.git_checkout import folder_of_files
-from lakeward.jobs.tasks.user_code import Action, Context, local_file
-from lakeward.session import MOUNT_ADVICE, is_platform_path
+from lakeward.jobs.tasks.user_code import Action, Context, file_advice, local_file
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -104,8 +103,7 @@ def _text(context: Context, task: Task) -> str:
     if isinstance(file, Mapping):
         root = folder_of_files(context.bundle.root, context.job, task, file)
         name = str(file.get("path") or "")
-        advice = MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
-        return _read(local_file(context, name, root, extension=".sql"), task, advice)
+        return _read(local_file(context, name, root, extension=".sql"), task, file_advice(name))
     if isinstance(query, Mapping):
         saved = _saved(context.bundle.root, str(query.get("query_id") or ""), task)
         return _read(saved, task, "It is the text of the query that the task names.")

@@ -122,6 +122,11 @@ def local_file(context: Context, name: str, root: Path, *, extension: str) -> Pa
     return Path(PathMap.of(context.settings).local(name))
 
 
+def file_advice(name: str) -> str:
+    """Return what to do where the file that a task names cannot be read."""
+    return MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
+
+
 def environment_of(context: Context, task: Task) -> Environment:
     """Return the environment of `dbutils` for `task`: lakehouse, ids of the run, task values."""
     settings = context.settings
@@ -206,8 +211,7 @@ def prepare_file(context: Context, task: Task) -> Action | None:
     file = local_file(context, name, root, extension=".py")
     if not name or not file.is_file():
         message = f"The task `{task.key}` runs the file `{name}`, and there is no {file}."
-        advice = MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
-        raise ConfigurationError("FILE_NOT_FOUND", message, next_step=advice)
+        raise ConfigurationError("FILE_NOT_FOUND", message, next_step=file_advice(name))
     argv = [str(file), *(str(value) for value in task.spec.get("parameters") or ())]
     folders = distribution_folders(context, task)
     if context.selection.dry_run:

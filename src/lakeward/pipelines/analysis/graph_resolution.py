@@ -100,13 +100,7 @@ class GraphResolver:
 
     def resolve(self) -> ResolvedGraph:
         """Resolve all datasets."""
-        from lakeward.session import ensure_catalog
-
-        schemas = {dataset.key[:2] for dataset in self.graph if dataset.is_table}
-        # Spark reads the first part of a name as a schema where no such catalog is registered.
-        for catalog in {catalog for catalog, _ in schemas}:
-            ensure_catalog(self.spark, catalog)
-        for catalog, schema in schemas:
+        for catalog, schema in {dataset.key[:2] for dataset in self.graph if dataset.is_table}:
             self.planning.add_schema(f"{catalog}.{schema}")
         with intercept_reads(self.evaluator):
             try:

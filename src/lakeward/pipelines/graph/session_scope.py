@@ -36,11 +36,10 @@ def pipeline_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None
 @contextmanager
 def use_default_schema(spark: SparkSession, default_schema: DefaultSchema) -> Iterator[None]:
     """Set the current catalog and schema until the block ends; the schema need not exist."""
-    from lakeward.session import ensure_catalog, schema_only_tables
+    from lakeward.session import schema_only_tables
 
     manager = catalog_manager(spark)
     catalog, namespace = manager.currentCatalog().name(), list(manager.currentNamespace())
-    ensure_catalog(spark, default_schema.catalog)
     with schema_only_tables(spark) as planning:
         planning.add_schema(f"{default_schema.catalog}.{default_schema.schema}")
         _set_current(spark, default_schema.catalog, [default_schema.schema])

@@ -126,15 +126,22 @@ def stored_name(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:
 class SchemaOnlyTables:
     """The schema-only tables of one block."""
 
-    def __init__(self, jvm: Any) -> None:
-        self._tables = jvm.lakeward.PlannedTable
+    def __init__(self, spark: SparkSession) -> None:
+        jvm: Any = jvm_view(spark)
+        self._spark, self._tables = spark, jvm.lakeward.PlannedTable
         self._names: set[str] = set()
         self._schemas: set[str] = set()
 
     def add_schema(self, name: str) -> None:
-        """Make the schema `name` (catalog.schema) exist for USE and name resolution."""
-        self._tables.addSchema(name)
-        self._schemas.add(name)
+        """Make the schema `name` (catalog.schema) exist for USE and name resolution.
+
+        Its catalog is created: Spark reads the first part of a name as a schema where no such catalog is
+        registered.
+        """
+        if name not in self._schemas:
+            ensure_catalog(self._spark, name.partition(".")[0])
+            self._tables.addSchema(name)
+            self._schemas.add(name)
 
     def add(self, name: str, schema: StructType) -> None:
         """Make `name` (catalog.schema.table) read as an empty table, batch and stream."""
@@ -159,7 +166,7 @@ class SchemaOnlyTables:
 @contextmanager
 def schema_only_tables(spark: SparkSession) -> Iterator[SchemaOnlyTables]:
     """Allow schema-only tables within the block; real tables are resolved again afterwards."""
-    planning = SchemaOnlyTables(jvm_view(spark))
+    planning = SchemaOnlyTables(spark)
     try:
         yield planning
     finally:
