@@ -9,3 +9,4 @@ from lakeward.check.imports import package_cure
 from lakeward.check.model import VERDICTS, Finding, Report, Verdict
 from lakeward.check.repository_check import check
 from lakeward.check.summary import as_object, constructs, what_will_run
+from lakeward.check.table_creation import TableSource, table_sources

@@ -87,6 +87,14 @@ def content_of(file: SourceFile) -> bytes:
         raise Unreadable(error.strerror or str(error)) from None
 
 
+def is_notebook(file: SourceFile, content: bytes) -> bool:
+    """Return whether a file that can be read is a notebook."""
+    try:
+        return file.kind == "notebook" or _parsed_notebook(content, file.path.suffix.lower()) is not None
+    except Unreadable:
+        return False
+
+
 def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
     """Return the uses in a Python, notebook or SQL file."""
     scanner = Scanner(file.name)

@@ -47,7 +47,7 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str]) -> Iterator[Findin
         if parts in given:
             yield Finding("runs_with_lakeward", f"table {'.'.join(parts)}", use.place, SERVED)
             continue
-        if any(_meet(parts, each) for each in (*made.get(parts[-1], ()), *candidates)):
+        if any(names_match(parts, each) for each in (*made.get(parts[-1], ()), *candidates)):
             continue
         name = ".".join(parts)
         if "information_schema" in parts[:-1]:
@@ -72,7 +72,8 @@ def parts_of(name: str) -> tuple[str, ...]:
     return found[1:] if len(found) == 2 and found[0] == "live" else found
 
 
-def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def names_match(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Return whether one name may end in the other, part for part."""
     return all(may_be_equal(a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
 
 

@@ -17,6 +17,7 @@ from lakeward.cli.options import (
     mapping_option,
     mount_option,
     runtime_option,
+    schema_options,
     verbose_option,
 )
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="PATH", type=GivenPath())
 @mapping_option("--param", "parameters", help="Value of a widget.")
 @bundle_options
+@schema_options
 @mount_option
 @runtime_option
 @entered_environment_options
@@ -49,6 +51,8 @@ def notebook(
     parameters: dict[str, str],
     target: str | None,
     variables: dict[str, str],
+    catalog: str | None,
+    schema: str | None,
     output: Path | None,
     allow_sh: bool,
     as_json: bool,
@@ -63,7 +67,10 @@ def notebook(
     from lakeward.cli.output_streams import redirect_output
 
     context = find_context(target, variables, needs_bundle=False)
-    settings = context.settings
+    settings = context.settings.with_(
+        catalog=catalog or context.settings.catalog, schema=schema or context.settings.schema
+    )
+    chosen = () if catalog is None and schema is None else (settings.catalog, settings.schema)
     root = context.bundle.root if context.bundle else settings.root
     from lakeward.cli.workspace_on_demand import workspace_on_demand
 
@@ -73,7 +80,7 @@ def notebook(
     ):
         from lakeward import notebooks
         from lakeward.dbutils import Context, Environment
-        from lakeward.session import session
+        from lakeward.session import create_and_enter_schema, session
 
         def announce(cell: CellRecord, count: int) -> None:
             streams.settle()
@@ -84,13 +91,17 @@ def notebook(
             streams.to_stderr(f"waiting for streaming queries: {', '.join(queries)} (Ctrl-C ends them)\n")
 
         notebooks.load_notebook(path)
+        spark = session(settings)
+        if chosen:
+            create_and_enter_schema(spark, *chosen)
         environment = Environment(settings=lambda: settings, context=Context.of(settings))
         run = notebooks.run(
             path,
-            spark=session(settings),
+            spark=spark,
             environment=environment,
             parameters=parameters,
             root=root,
+            default_schema=chosen,
             allow_shell=allow_sh,
             on_cell=announce,
             on_wait=announce_wait,

@@ -249,6 +249,23 @@ bundle_options: Decorator = combine_decorators(
     mappings_option("--var", "variables", help="Value of a bundle variable."),
 )
 
+
+def schema_name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    if value is not None and (not value or any(sign in value for sign in "./ ")):
+        raise click.BadParameter(f"{value!r} is not a name: names have no `.`, `/` or blank.")
+    return value
+
+
+schema_options: Decorator = combine_decorators(
+    click.option(
+        "--catalog", callback=schema_name, help="Catalog to begin in; it is created if it is missing."
+    ),
+    click.option(
+        "--schema", callback=schema_name, help="Schema to begin in; it is created if it is missing."
+    ),
+)
+"""What editors of the platform let users select above their code."""
+
 local_option: Decorator = click.option(
     "--local", is_flag=True, help="Use this machine's workspace, whatever host the bundle names."
 )

@@ -75,6 +75,9 @@ class Streams:
     def to_stderr(self, text: str) -> None:
         """Pass the text on without secrets; a terminal that has gone away loses it."""
         with suppress(OSError, ValueError):
+            # Both may be one log file: its lines are in the order in which they were printed.
+            self.out.flush()
+        with suppress(OSError, ValueError):
             self.err.write(redact(text))
             self.err.flush()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from lakeward.cli.options import (
     mapping_option,
     mount_option,
     runtime_option,
+    schema_options,
     verbose_option,
 )
 from lakeward.errors import UsageError
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from lakeward.cli.output_streams import Streams
     from lakeward.session import Settings
 
+    Enter = Callable[[SparkSession, Settings], None]
+
 FORMATS = ("table", "json", "csv")
 
 
@@ -44,6 +47,7 @@ _EXIT_COMMANDS = ("exit", "quit", "exit;", "quit;")
 )
 @click.pass_context
 @bundle_options
+@schema_options
 @mount_option
 @runtime_option
 @entered_environment_options
@@ -57,6 +61,8 @@ def sql(
     ctx: click.Context,
     target: str | None,
     variables: dict[str, str],
+    catalog: str | None,
+    schema: str | None,
     texts: tuple[str, ...],
     file: Path | None,
     parameters: dict[str, str],
@@ -64,8 +70,8 @@ def sql(
 ) -> int:
     """Query the tables of a target; a prompt when neither -e nor -f is given.
 
-    It starts in the catalog of the target's first pipeline, and in its schema once that exists. `json` is one
-    array of objects and `csv` quotes as RFC 4180, for each statement that returns rows.
+    Without --catalog and --schema it starts in those of the target's first pipeline, once they exist. `json`
+    is one array of objects and `csv` quotes as RFC 4180, for each statement that returns rows.
     """
     from lakeward.cli.command_context import find_context
     from lakeward.sql import split
@@ -73,11 +79,13 @@ def sql(
     refuse_arguments(ctx)
     text = statement_text(texts, file)
     context = find_context(target, variables, needs_bundle=False)
-    catalog, schema = context.default_schema
-    settings = context.settings.with_(catalog=catalog)
+    first = context.default_schema
+    settings = context.settings.with_(catalog=catalog or first[0], schema=schema or first[1])
+    # The default schema is not created: a CREATE SCHEMA of the user would fail, and code that lacks one run.
+    enter = enter_existing if catalog is None and schema is None else create_and_enter
     if text is None:
-        return run_prompt(settings, form, schema, parameters)
-    return run_all(split(text), settings, form, schema, parameters)
+        return run_prompt(settings, form, enter, parameters)
+    return run_all(split(text), settings, form, enter, parameters)
 
 
 def refuse_arguments(ctx: click.Context) -> None:
@@ -107,9 +115,9 @@ def statement_text(texts: tuple[str, ...], file: Path | None) -> str | None:
 
 
 def run_all(
-    statements: list[str], settings: Settings, form: str, schema: str, parameters: Mapping[str, str]
+    statements: list[str], settings: Settings, form: str, enter: Enter, parameters: Mapping[str, str]
 ) -> int:
-    """Run the statements in order, beginning in `schema`, and stop at the first that fails; the exit code."""
+    """Run the statements in order, and stop at the first that fails; the exit code."""
     from lakeward.cli.output_streams import redirect_output
 
     if not statements:
@@ -118,7 +126,7 @@ def run_all(
         )
     with redirect_output() as streams:
         with startup_spinner(streams):
-            spark = warehouse_session(settings, schema)
+            spark = warehouse_session(settings, enter)
         for statement in statements:
             try:
                 run_one(spark, statement, form, streams, parameters)
@@ -149,17 +157,28 @@ def print_error(
     show_hint(message, settings, streams)
 
 
-def warehouse_session(settings: Settings, schema: str) -> SparkSession:
-    """Return a session that runs statements as a SQL warehouse does, and begins in `schema`.
+def enter_existing(spark: SparkSession, settings: Settings) -> None:
+    """Make the schema of the settings the current one if it exists."""
+    from lakeward.session import enter_schema
 
-    `schema` is not created: a CREATE SCHEMA of the user would fail, and code that lacks one would run.
-    """
-    from lakeward.session import enter_schema, session
+    enter_schema(spark, settings.schema)
+
+
+def create_and_enter(spark: SparkSession, settings: Settings) -> None:
+    """Make the schema of the settings the current one, and create what is missing of it."""
+    from lakeward.session import create_and_enter_schema
+
+    create_and_enter_schema(spark, settings.catalog, settings.schema)
+
+
+def warehouse_session(settings: Settings, enter: Enter) -> SparkSession:
+    """Return a session that runs statements as a SQL warehouse does, after `enter` has chosen its schema."""
+    from lakeward.session import session
     from lakeward.sql import WAREHOUSE_SESSION
 
     spark = session(settings)
     spark.conf.set(WAREHOUSE_SESSION, "true")
-    enter_schema(spark, schema)
+    enter(spark, settings)
     return spark
 
 
@@ -190,7 +209,7 @@ def run_one(
     streams.out.flush()
 
 
-def run_prompt(settings: Settings, form: str, schema: str, parameters: Mapping[str, str]) -> int:
+def run_prompt(settings: Settings, form: str, enter: Enter, parameters: Mapping[str, str]) -> int:
     """Read statements and print their results until `exit` or Ctrl-D; the exit code.
 
     Ctrl-C leaves the statement that is being typed, or stops the one that runs.
@@ -200,7 +219,7 @@ def run_prompt(settings: Settings, form: str, schema: str, parameters: Mapping[s
 
     session = prompt_session(settings)
     with redirect_output() as streams, startup_spinner(streams):
-        spark = warehouse_session(settings, schema)
+        spark = warehouse_session(settings, enter)
     where = f"{settings.target} · {settings.catalog}.{spark.catalog.currentDatabase()}"
     print(f"{where} · statements end with ; · exit or Ctrl-D leaves")
     while True:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.hints.near_names import import_hint, missing_volumes, setting_hint, table_hint, volume_hint
+from lakeward.hints.table_sources import NO_DATASET, table_sources_hint
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -23,6 +24,7 @@ def hints_of(text: str, settings: Settings) -> list[str]:
     from lakeward.session import ansi_hint, catalog_hint, folder_hint, removed_function_hint, schema_hint
 
     other = other_lakehouse_hint(text, settings)
+    sources = None if other else table_sources_hint(text, settings)
     near_volume = None if other else volume_hint(text, settings)
     hints = (
         ansi_hint(text, settings),
@@ -34,7 +36,8 @@ def hints_of(text: str, settings: Settings) -> list[str]:
         package_hint(text, settings.profile),
         import_hint(text),
         setting_hint(text),
-        None if other else table_hint(text, settings),
+        sources,
+        None if other or sources else table_hint(text, settings),
         near_volume,
         None if other or near_volume else folder_hint(text, settings),
     )
@@ -87,7 +90,6 @@ def package_hint(text: str, runtime: str | None) -> str | None:
     return package_cure(found["name"], runtime)
 
 
-_NO_DATASET = re.compile(r"`(?P<name>[^`\s]+)` is neither a dataset of this pipeline nor a table")
 # The lakehouse of commands outside of bundles.
 _WITHOUT_BUNDLE = "local"
 
@@ -111,7 +113,7 @@ def _missing(text: str) -> Iterator[tuple[str, Path]]:
 
     for name in missing_volumes(text):
         yield f"/Volumes/{name}", Path("volumes", name.lower())
-    dataset = _NO_DATASET.search(text)
+    dataset = NO_DATASET.search(text)
     table = dataset["name"].split(".") if dataset else missing_table(text)
     if table is not None and len(table) == 3:
         yield ".".join(table), Path("warehouse", *map(str.lower, table))

@@ -44,6 +44,7 @@ def run(
     parameters: Mapping[str, str] | None = None,
     root: Path | None = None,
     further: Sequence[Path] = (),
+    default_schema: tuple[str, ...] = (),
     allow_shell: bool = False,
     on_cell: Callable[[CellRecord, int], None] | None = None,
     on_wait: Callable[[Sequence[str]], None] | None = None,
@@ -59,6 +60,7 @@ def run(
         parameters: Values of widgets.
         root: The folder below which absolute notebook paths are found; importable.
         further: Further importable folders.
+        default_schema: The catalog and schema that SQL cells begin in, instead of the notebook's own.
         allow_shell: Run `%sh` and `!`.
         on_cell: Receives each cell before it runs, with the number of cells.
         on_wait: Receives the names of streaming queries that the run has waited for after its last cell for
@@ -68,6 +70,8 @@ def run(
         ConfigurationError: `path` is not a notebook.
     """
     file, notebook = load_notebook(path)
+    if default_schema:
+        notebook = replace(notebook, default_schema=default_schema)
     options = _RunOptions(
         dict(parameters or {}),
         root,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lakeward.lazy_imports import lazy_exports
 from lakeward.seeds.declarations import declared_seeds
 from lakeward.seeds.files import kind_of, require_ddl
-from lakeward.seeds.hints import current_schema_of, missing_table, seed_hint
+from lakeward.seeds.hints import current_schema_of, missing_table, missing_tables, seed_hint
 from lakeward.seeds.names import TableName
 from lakeward.seeds.pull import client, pull
 

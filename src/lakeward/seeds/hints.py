@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from lakeward.quoting import is_placeholder
 
@@ -22,11 +23,14 @@ def missing_table(text: str) -> list[str] | None:
     >>> missing_table("[TABLE_OR_VIEW_NOT_FOUND] cell 1, /a b/n.py:2: The table or view `t` cannot be found.")
     ['t']
     """
-    found = _MISSING.search(text)
-    if found is None:
-        return None
-    parts = _PARTS.findall(found.group(1))
-    return [part.replace("``", "`") for part in parts] or found.group(1).split(".")
+    return next(missing_tables(text), None)
+
+
+def missing_tables(text: str) -> Iterator[list[str]]:
+    """Yield the parts of each name in errors about missing tables."""
+    for found in _MISSING.finditer(text):
+        parts = _PARTS.findall(found.group(1))
+        yield [part.replace("``", "`") for part in parts] or found.group(1).split(".")
 
 
 def current_schema_of(text: str) -> tuple[str, str] | None:

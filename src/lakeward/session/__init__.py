@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     )
     from lakeward.session.tables.catalogs import (
         SchemaOnlyTables,
+        create_and_enter_schema,
         ensure_catalog,
         ensure_schema,
         enter_schema,

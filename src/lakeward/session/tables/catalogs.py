@@ -72,6 +72,14 @@ def enter_schema(spark: SparkSession, schema: str) -> None:
         manager.setCurrentNamespace(namespace)
 
 
+def create_and_enter_schema(spark: SparkSession, catalog: str, schema: str) -> None:
+    """Make `catalog.schema` the current schema, and create what is missing of it."""
+    ensure_schema(spark, catalog, schema)
+    manager = catalog_manager(spark)
+    manager.setCurrentCatalog(catalog)
+    manager.setCurrentNamespace(java_array(spark, schema))
+
+
 def users_schema(spark: SparkSession, database: str) -> str:
     """Return `catalog.schema` for the name of a database in Spark's session catalog, which joins the two."""
     names = jvm_view(spark).lakeward.IdentifierCodec

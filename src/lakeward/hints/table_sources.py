@@ -1,0 +1,66 @@
+"""Which files of the repository create the tables that an error does not find. No Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from lakeward.seeds import current_schema_of, missing_tables
+
+if TYPE_CHECKING:
+    from lakeward.check import TableSource
+    from lakeward.session import Settings
+
+NO_DATASET = re.compile(r"`(?P<name>[^`\s]+)` is neither a dataset of this pipeline nor a table")
+_MOST_FILES = 3
+
+
+def table_sources_hint(text: str, settings: Settings) -> str | None:
+    """Return which files create the tables that the error `text` does not find, and how to run them."""
+    of_pipeline = [found["name"].split(".") for found in NO_DATASET.finditer(text)]
+    catalog, schema = current_schema_of(text) or (settings.catalog, settings.schema)
+    missing = [*of_pipeline, *missing_tables(text)]
+    full = [(*[catalog, schema][: 3 - len(name)], *name) for name in missing if len(name) <= 3]
+    if not full:
+        return None
+    from lakeward.check import table_sources
+
+    sources = [
+        source
+        for source in table_sources(settings.root, tuple(dict.fromkeys(full)))
+        # A dataset of a pipeline is often called as the table that it reads; and a file that failed was run.
+        if not (source.kind == "dataset" and of_pipeline) and source.name not in text
+    ]
+    sources.sort(key=lambda source: -len(source.tables))
+    sentences: list[str] = []
+    explained: set[tuple[str, ...]] = set()
+    for source in sources[:_MOST_FILES]:
+        tables = [table for table in source.tables if table not in explained]
+        if tables:
+            explained.update(tables)
+            sentences.append(_sentence(source, tables, settings))
+    return " ".join(sentences) or None
+
+
+def _sentence(source: TableSource, tables: list[tuple[str, ...]], settings: Settings) -> str:
+    cell = f"#{source.cell}" if source.cell else ""
+    shown = f"{os.path.relpath(source.path)}{cell}:{source.line}"
+    names = ", ".join(f"`{table[-1]}`" for table in tables)
+    if source.kind == "dataset":
+        return f"{shown} declares a dataset {names}: run its pipeline first."
+    command = _command(source, tables[0], settings)
+    first = f"run it first: `{command}`." if command else "run it first."
+    return f"{shown} creates {'a table' if len(tables) == 1 else 'tables'} {names}; {first}"
+
+
+def _command(source: TableSource, table: tuple[str, ...], settings: Settings) -> str | None:
+    """Return the command that runs the file, in the schema of `table` where the file names none."""
+    file = shlex.quote(os.path.relpath(source.path))
+    options = "" if settings.target == "local" else f" -t {settings.target}"
+    if source.needs_schema:
+        options += f" --catalog {shlex.quote(table[0])} --schema {shlex.quote(table[1])}"
+    if source.kind == "sql":
+        return f"lakeward sql{options} -f {file}"
+    return f"lakeward notebook {file}{options}" if source.kind == "notebook" else None
