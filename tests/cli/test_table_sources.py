@@ -28,41 +28,57 @@ CELLS = {
 CREATORS: Mapping[str, tuple[str, str, str | None]] = {
     "sql": (
         *("ddl/o.sql", DDL.format("orders", "orders")),
-        f"ddl/o.sql:1 creates a table `orders`; run it first: `lakeward sql{OPTIONS} -f ddl/o.sql`.",
+        f"ddl/o.sql:1 creates `orders`; run it first: `lakeward sql{OPTIONS} -f ddl/o.sql`.",
     ),
     "sql with the whole name": (
         *("o.sql", "-- first\n" + DDL.format("Shop.raw.`Orders`", "shop.raw.orders")),
-        "o.sql:2 creates a table `orders`; run it first: `lakeward sql -f o.sql`.",
+        "o.sql:2 creates `orders`; run it first: `lakeward sql -f o.sql`.",
     ),
     "sql that enters a schema": (
         *("o.sql", "USE shop.raw;\n" + DDL.format("orders", "orders")),
-        "o.sql:2 creates a table `orders`; run it first: `lakeward sql -f o.sql`.",
+        "o.sql:2 creates `orders`; run it first: `lakeward sql -f o.sql`.",
     ),
     "a blank in the path": (
         *("my ddl/o.sql", DDL.format("orders", "orders")),
-        f"my ddl/o.sql:1 creates a table `orders`; run it first: `lakeward sql{OPTIONS} -f 'my ddl/o.sql'`.",
+        f"my ddl/o.sql:1 creates `orders`; run it first: `lakeward sql{OPTIONS} -f 'my ddl/o.sql'`.",
     ),
     "notebook of cells": (
         *("setup.ipynb", json.dumps(CELLS)),
-        f"setup.ipynb#1:2 creates a table `orders`; run it first: `lakeward notebook setup.ipynb{OPTIONS}`.",
+        f"setup.ipynb#1:2 creates `orders`; run it first: `lakeward notebook setup.ipynb{OPTIONS}`.",
     ),
     "sql notebook": (
         *("setup.sql", "-- Databricks notebook source\n" + DDL.format("orders", "orders")),
-        f"setup.sql:2 creates a table `orders`; run it first: `lakeward notebook setup.sql{OPTIONS}`.",
+        f"setup.sql:2 creates `orders`; run it first: `lakeward notebook setup.sql{OPTIONS}`.",
     ),
     "python notebook": (
         "setup.py",
         '# Databricks notebook source\nspark.range(1).write.saveAsTable("shop.raw.orders")\n',
-        "setup.py:2 creates a table `orders`; run it first: `lakeward notebook setup.py`.",
+        "setup.py:2 creates `orders`; run it first: `lakeward notebook setup.py`.",
     ),
     "python": (
         *("load.py", 'def load(spark):\n    spark.range(1).write.saveAsTable("raw.orders")\n'),
-        "load.py:2 creates a table `orders`; run it first.",
+        "load.py:2 creates `orders`; run it first.",
     ),
     "dataset": (
         *("orders.py", PIPELINE),
-        "orders.py:5 declares a dataset `orders`: run its pipeline first.",
+        "orders.py:5 declares `orders`: run its pipeline, or the file in a job, first.",
     ),
+    "sql dataset": (
+        *("gold.sql", "CREATE OR REFRESH MATERIALIZED VIEW orders AS SELECT 1 AS id"),
+        "gold.sql:1 declares `orders`: run its pipeline, or the file in a job, first.",
+    ),
+    "dbt model": (
+        *("shop/models/gold/orders.sql", "{{ config(materialized='table') }} SELECT 1 AS id"),
+        "shop/models/gold/orders.sql:1 is the dbt model `orders`: run its dbt project first.",
+    ),
+    "dbt snapshot": (
+        *("shop/snapshots/orders.sql", "{% snapshot orders %} SELECT 1 AS id {% endsnapshot %}"),
+        "shop/snapshots/orders.sql:1 is the dbt model `orders`: run its dbt project first.",
+    ),
+    "no dbt project": ("lab/models/orders.sql", "SELECT 1 AS id", None),
+    "a temporary view": ("o.sql", "CREATE OR REPLACE TEMP VIEW orders AS SELECT 1 AS id", None),
+    "a temporary view of a frame": ("o.py", 'spark.range(1).createOrReplaceTempView("orders")\n', None),
+    "a query": ("o.py", 'spark.readStream.load().writeStream.queryName("orders").start()\n', None),
     "another schema": ("o.sql", DDL.format("shop.gold.orders", "shop.gold.orders"), None),
     "another table": ("o.sql", DDL.format("orders_old", "orders_old"), None),
     "a read": ("o.sql", "SELECT * FROM orders", None),
@@ -90,7 +106,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def sources_named(text: str, settings: Settings) -> list[str]:
-    return [hint for hint in hints_of(text, settings) if "run it first" in hint or "its pipeline" in hint]
+    return [hint for hint in hints_of(text, settings) if "run it" in hint]
 
 
 @pytest.mark.parametrize("error", ERRORS)
@@ -98,14 +114,18 @@ def sources_named(text: str, settings: Settings) -> list[str]:
 def test_the_file_that_creates_a_missing_table_is_named(creator: str, error: str, settings: Settings) -> None:
     name, content, hint = CREATORS[creator]
     file = settings.root / name
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    (settings.root / "shop").mkdir(exist_ok=True)
+    (settings.root / "shop/dbt_project.yml").write_text("name: shop\n")
     file.write_bytes(content.encode(errors="surrogateescape"))
     # A dataset is often called as the table that its pipeline reads.
-    expected = [] if hint is None or (creator, error) == ("dataset", "pipeline") else [hint]
+    expected = [] if hint is None or ("dataset" in creator and error == "pipeline") else [hint]
     assert sources_named(ERRORS[error], settings) == expected
 
 
-def test_tables_of_one_file_are_one_sentence_and_each_table_is_explained_once(settings: Settings) -> None:
+def test_tables_of_one_file_are_one_sentence_and_files_with_fewer_of_them_are_left_out(
+    settings: Settings,
+) -> None:
     write_files(
         settings.root,
         {
@@ -115,7 +135,7 @@ def test_tables_of_one_file_are_one_sentence_and_each_table_is_explained_once(se
     )
     text = ERRORS["pipeline"] + "\n" + ERRORS["pipeline"].replace("orders", "items")
     assert sources_named(text, settings) == [
-        f"b.sql:1 creates tables `orders`, `items`; run it first: `lakeward sql{OPTIONS} -f b.sql`."
+        f"b.sql:1 creates `orders`, `items`; run it first: `lakeward sql{OPTIONS} -f b.sql`."
     ]
 
 
@@ -126,7 +146,7 @@ def test_the_command_has_the_target_and_a_path_from_the_working_folder(
     monkeypatch.chdir(settings.root / "src")
     found = sources_named(ERRORS["statement"], settings.with_(target="dev"))
     command = f"lakeward sql -t dev{OPTIONS} -f ../ddl/o.sql"
-    assert found == [f"../ddl/o.sql:1 creates a table `orders`; run it first: `{command}`."]
+    assert found == [f"../ddl/o.sql:1 creates `orders`; run it first: `{command}`."]
 
 
 def test_a_file_that_the_error_names_was_run(settings: Settings) -> None:

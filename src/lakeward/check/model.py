@@ -68,6 +68,9 @@ class Place:
 class Use:
     """One use of something: `name` as the table of its `kind` calls it, `detail` what else matters there.
 
+    The detail of `creates` is `dataset` in pipelines, `written` where the schema must exist, `temporary` for
+    what ends with its session, else None.
+
     `guarded` uses have a way out in the user's own code (an import that may fail). `targets` are those of the
     bundle that have it, where several were read.
     """

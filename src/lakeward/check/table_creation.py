@@ -12,6 +12,7 @@ from lakeward.check.source_reader import Unreadable, content_of, is_notebook, us
 from lakeward.check.tables import HOLE, names_match, parts_of
 from lakeward.check.verdicts.paths import is_test
 
+Kind = Literal["notebook", "sql", "python", "dbt", "dataset"]
 _KINDS = ("python", "notebook", "sql")
 
 
@@ -24,7 +25,8 @@ class TableSource:
         name: Its path below the folder that was searched, with slashes.
         cell: The cell of the first creation, from 1; 0 in other files than notebooks of cells.
         line: Its line, from 1; in the cell if there is one.
-        kind: How the file is run.
+        kind: How the file is run. `dataset` is a source of a pipeline, or a standalone one; `dbt`
+            a model or snapshot.
         tables: The names that were searched and that it creates.
         needs_schema: Whether it creates one of them by a name without catalog or schema, and enters none.
     """
@@ -33,7 +35,7 @@ class TableSource:
     name: str
     cell: int
     line: int
-    kind: Literal["notebook", "sql", "dataset", "python"]
+    kind: Kind
     tables: tuple[tuple[str, ...], ...]
     needs_schema: bool
 
@@ -50,14 +52,27 @@ def table_sources(root: Path, tables: Collection[tuple[str, ...]]) -> Iterator[T
             continue
         lower = content.lower()
         candidates = [table for table, last in searched.items() if last in lower]
-        found = _source(file, content, candidates) if candidates else None
+        found = _dbt_model(file, tables) or (_source(file, content, candidates) if candidates else None)
         if found is not None:
             yield found
 
 
+def _dbt_model(file: SourceFile, tables: Collection[tuple[str, ...]]) -> TableSource | None:
+    """Return the source of the one table that is called as the file, if it is a model or a snapshot."""
+    named = tuple(table for table in tables if table[-1].lower() == file.path.stem.lower())
+    *folders, _ = file.name.split("/")
+    if not named or file.kind == "notebook" or not {"models", "snapshots"}.intersection(folders):
+        return None
+    above = list(file.path.parents)[: len(folders) + 1]
+    if not any((folder / "dbt_project.yml").is_file() for folder in above):
+        return None
+    return TableSource(file.path, file.name, 0, 1, "dbt", named, needs_schema=False)
+
+
 def _source(file: SourceFile, content: bytes, candidates: list[tuple[str, ...]]) -> TableSource | None:
     uses, _ = uses_in(file)
-    created = [(use, parts_of(use.name)) for use in uses if use.kind == "creates"]
+    lasting = [use for use in uses if use.kind == "creates" and use.detail != "temporary"]
+    created = [(use, parts_of(use.name)) for use in lasting]
     matches = [
         (use, parts, table)
         for table in candidates
@@ -80,7 +95,7 @@ def _source(file: SourceFile, content: bytes, candidates: list[tuple[str, ...]])
     )
 
 
-def _kind(file: SourceFile, content: bytes) -> Literal["notebook", "sql", "python"]:
+def _kind(file: SourceFile, content: bytes) -> Kind:
     if is_notebook(file, content):
         return "notebook"
     return "sql" if file.kind == "sql" else "python"

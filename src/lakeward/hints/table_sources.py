@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NO_DATASET = re.compile(r"`(?P<name>[^`\s]+)` is neither a dataset of this pipeline nor a table")
 _MOST_FILES = 3
+# In the order in which they are named.
+_KINDS = ("sql", "notebook", "python", "dbt", "dataset")
 
 
 def table_sources_hint(text: str, settings: Settings) -> str | None:
@@ -33,26 +35,25 @@ def table_sources_hint(text: str, settings: Settings) -> str | None:
         # A dataset of a pipeline is often called as the table that it reads; and a file that failed was run.
         if not (source.kind == "dataset" and of_pipeline) and source.name not in text
     ]
-    sources.sort(key=lambda source: -len(source.tables))
-    sentences: list[str] = []
-    explained: set[tuple[str, ...]] = set()
-    for source in sources[:_MOST_FILES]:
-        tables = [table for table in source.tables if table not in explained]
-        if tables:
-            explained.update(tables)
-            sentences.append(_sentence(source, tables, settings))
-    return " ".join(sentences) or None
+    sources.sort(key=lambda source: (-len(source.tables), _KINDS.index(source.kind)))
+    shown: list[TableSource] = []
+    for source in sources:
+        if not any(set(source.tables) < set(each.tables) for each in shown):
+            shown.append(source)
+    return " ".join(_sentence(source, settings) for source in shown[:_MOST_FILES]) or None
 
 
-def _sentence(source: TableSource, tables: list[tuple[str, ...]], settings: Settings) -> str:
+def _sentence(source: TableSource, settings: Settings) -> str:
     cell = f"#{source.cell}" if source.cell else ""
-    shown = f"{os.path.relpath(source.path)}{cell}:{source.line}"
-    names = ", ".join(f"`{table[-1]}`" for table in tables)
+    place = f"{os.path.relpath(source.path)}{cell}:{source.line}"
+    names = ", ".join(f"`{table[-1]}`" for table in source.tables)
+    if source.kind == "dbt":
+        return f"{place} is the dbt model {names}: run its dbt project first."
     if source.kind == "dataset":
-        return f"{shown} declares a dataset {names}: run its pipeline first."
-    command = _command(source, tables[0], settings)
+        return f"{place} declares {names}: run its pipeline, or the file in a job, first."
+    command = _command(source, source.tables[0], settings)
     first = f"run it first: `{command}`." if command else "run it first."
-    return f"{shown} creates {'a table' if len(tables) == 1 else 'tables'} {names}; {first}"
+    return f"{place} creates {names}; {first}"
 
 
 def _command(source: TableSource, table: tuple[str, ...], settings: Settings) -> str | None:

@@ -31,18 +31,21 @@ _READS = {
     ("delta_class", "forName"): 1,
     ("writer", "insertInto"): 0,
 }
+# They end with their session.
+_TEMPORARY = (
+    ("stream_writer", "queryName"),
+    *(("frame", f"create{how}{reach}TempView") for how in ("", "OrReplace") for reach in ("", "Global")),
+)
 _CREATES = {
     ("writer", "saveAsTable"): 0,
     ("stream_writer", "toTable"): 0,
     ("stream_writer", "table"): 0,
-    ("stream_writer", "queryName"): 0,
     ("lakehouse", "seed"): 0,
     ("frame", "writeTo"): 0,
     ("delta_builder", "tableName"): 0,
     ("catalog", "createTable"): 0,
     ("catalog", "createExternalTable"): 0,
-    **{("frame", f"create{how}TempView"): 0 for how in ("", "OrReplace")},
-    **{("frame", f"create{how}GlobalTempView"): 0 for how in ("", "OrReplace")},
+    **dict.fromkeys(_TEMPORARY, 0),
 }
 # They create a table in a schema that has to be there.
 _WRITES = frozenset(
@@ -189,7 +192,7 @@ def _tables(owner: str, link: Link, environment: Environment, sink: Sink) -> Non
             name = _table_name(argument, environment)
             if name is not None:
                 prefix = "global_temp." if "GlobalTempView" in link.name else ""
-                detail = "written" if key in _WRITES else None
+                detail = "written" if key in _WRITES else "temporary" if key in _TEMPORARY else None
                 sink.emit(kind, prefix + name, link.line, link.column, detail)
 
 

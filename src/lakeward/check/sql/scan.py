@@ -88,7 +88,8 @@ _NOT_AN_ALIAS = frozenset(
 )
 
 
-_OF_PIPELINES = frozenset(("STREAMING", "MATERIALIZED", "LIVE", "PRIVATE", "TEMPORARY", "TEMP"))
+_OF_PIPELINES = frozenset(("STREAMING", "MATERIALIZED", "LIVE", "PRIVATE"))
+_TEMPORARY = frozenset(("TEMPORARY", "TEMP"))
 
 
 def scan_sql(text: Text, sink: Sink) -> None:
@@ -117,7 +118,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
                 use("path", parts[1], at)
                 use("writes_files", parts[1], at)
                 continue
-            use("creates", ".".join(parts), at, "written" if _needs_schema(names, at) else None)
+            use("creates", ".".join(parts), at, _life_of_table(names, at))
         for at, parts in _read(statement, names):
             if len(parts) == 1 and parts[0].lower() in known:
                 continue
@@ -233,14 +234,15 @@ def _created_tables(statement: list[Token], names: list[str]) -> Iterator[tuple[
             yield at, prefix + parts
 
 
-def _needs_schema(names: list[str], at: int) -> bool:
-    """Return whether CREATE at the name `at` needs a schema that is there: a pipeline makes its own."""
+def _life_of_table(names: list[str], at: int) -> str | None:
+    """Return the detail of CREATE at the name `at`: `written` needs a schema that is there."""
     start = max(i for i, word in enumerate(names[:at]) if word == "CREATE")
-    return (
-        names[0] == "CREATE"
-        and "TABLE" in names[start:at]
-        and not _OF_PIPELINES.intersection(names[start:at])
-    )
+    between = set(names[start:at])
+    if between & _OF_PIPELINES:
+        return "dataset"
+    if between & _TEMPORARY:
+        return "temporary"
+    return "written" if names[0] == "CREATE" and "TABLE" in between else None
 
 
 def _read(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
