@@ -30,6 +30,8 @@ SPARKS = [
     "Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties",
     'Setting default log level to "WARN".',
     "\r[Stage 0:>                                                          (0 + 2) / 2]",
+    "Starting Streaming TransformWithStateInPandas Python worker.",
+    "Streaming TransformWithStateInPandas Python worker Completed execution of UDF: <bound method …>.",
 ]
 USERS = [
     "WARNING: heart rate of 300",
@@ -37,6 +39,8 @@ USERS = [
     '{"rows": 3}',
     "    at the end (of the day)",
     "26/11/21 was a Saturday",
+    "Starting Streaming",
+    "Streaming TransformWithStateInPandas",
     "",
 ]
 
@@ -60,6 +64,11 @@ def test_a_stack_trace_belongs_to_the_log_line_above_it_and_to_nothing_else() ->
     ]
     chatter = SparkLogLines()
     assert [line in chatter for line in [SPARKS[1], *trace, "done", *trace]] == [True] * 5 + [False] * 5
+
+
+def test_an_empty_line_belongs_to_the_line_of_a_worker_above_it() -> None:
+    lines = SparkLogLines()
+    assert [line in lines for line in [SPARKS[-1], "", "", SPARKS[0], ""]] == [True, True, False, True, False]
 
 
 def redirect_output(body: str, *, verbose: bool = False) -> subprocess.CompletedProcess[str]:

@@ -30,6 +30,8 @@ _LOG_LINE = re.compile(
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
     r'|\{"ts": ?"'
     r"|\r?\[Stage \d+:"
+    # Of the worker that looks at a stateful processor; each is followed by an empty line.
+    r"|(?P<worker>(?:Starting )?Streaming TransformWithStateInPandas Python worker\b)"
 )
 _START_UP = (
     "WARNING: Using incubator modules",
@@ -184,11 +186,14 @@ class SparkLogLines:
 
     def __init__(self) -> None:
         self.within = False
+        self._of_worker = False
 
     def __contains__(self, line: str) -> bool:
         """Return whether `line`, the next one of the stream, is Spark's own."""
-        if _LOG_LINE.match(line) or line.startswith(_START_UP):
+        found = _LOG_LINE.match(line)
+        if found or line.startswith(_START_UP):
             self.within = True
-        elif not (self.within and _TRACE.match(line)):
+        elif not (self.within and (_TRACE.match(line) or (self._of_worker and not line.strip()))):
             self.within = False
+        self._of_worker = found is not None and found["worker"] is not None
         return self.within

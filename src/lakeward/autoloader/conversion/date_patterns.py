@@ -8,19 +8,51 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})|:(?=\d$)(\d))?(?::?(\d{2}))?")
+# Source: https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/time/ZoneId.html#SHORT_IDS
+_SHORT_IDS = {
+    "EST": "-05:00",
+    "HST": "-10:00",
+    "MST": "-07:00",
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
 
 
 # Bounded: what follows a time in a file may be any text.
 @lru_cache(maxsize=1024)
 def parse_zone(name: str) -> tzinfo | None:
     """Parse a Java zone name: `Z`, `+02:00`, `GMT+1`, `Europe/Paris`; None if unknown."""
-    text = name.strip()
+    text = _SHORT_IDS.get(name.strip(), name.strip())
     if text in ("Z", "UTC", "GMT", "UT", "Etc/UTC"):
         return timezone.utc
     match = _OFFSET.fullmatch(text)
     if match:
-        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0), seconds=int(match[4] or 0))
+        _, hours, minutes, minute, seconds = match.groups()
+        offset = timedelta(hours=int(hours), minutes=int(minutes or minute or 0), seconds=int(seconds or 0))
         return timezone(-offset if match[1] == "-" else offset) if offset <= timedelta(hours=18) else None
     try:
         return ZoneInfo(text)
@@ -97,7 +129,7 @@ class DatePattern:
             flags=re.DOTALL,
         )
         # As in Java, the end of the pattern closes optional sections.
-        self._regex = re.compile(body + ")?" * self._depth)
+        self._regex = re.compile(body + ")?" * self._depth, re.IGNORECASE)
 
     def _parts(self, text: str) -> dict[str, str] | None:
         """Return the texts of the fields; None for another text, and for a field with two values."""

@@ -24,19 +24,22 @@ from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_ISO = re.compile(
-    r"\s*([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})"
-    r"(?:[ T](?:(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?(.*))?)?)?\s*",
-    re.DOTALL,
-)
+# A zone follows seconds only.
+_CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?(\D.*)?)?)?"
+_ISO = re.compile(rf"\s*([+-]?\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_CLOCK})?)?)?\s*", re.DOTALL)
+_TIME = re.compile(rf"\s*(?:T|(?=\d{{1,2}}:))({_CLOCK})\s*", re.DOTALL)
 _DATE = re.compile(r"\s*([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?\s*", re.DOTALL)
 
 
 def parse_timestamp(text: str, zone: tzinfo | None) -> int | None:
-    """Return microseconds since 1970 as Spark casts to TIMESTAMP (zone None: TIMESTAMP_NTZ), or None."""
+    """Return microseconds since 1970 as Spark casts to TIMESTAMP (zone None: TIMESTAMP_NTZ), or None.
+
+    A time without a date is one of the current day.
+    """
     match = _ISO.fullmatch(text)
     if match is None:
-        return None
+        time = _TIME.fullmatch(text) if zone is not None else None
+        return parse_timestamp(f"{datetime.now(zone):%Y-%m-%d} {time[1]}", zone) if time else None
     year, month, day, hour, minute, second, fraction, rest = match.groups()
     own: tzinfo | None = None
     if rest and rest.strip():
@@ -73,8 +76,8 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class TextFormats:
-    """Formats of timestamps and dates, the spelling of special floating-point numbers, and whether BINARY
-    is base64."""
+    """Formats of timestamps and dates, the spelling of special floating-point numbers, whether BINARY is
+    base64, and whether commas group the digits of floating-point numbers."""
 
     zone: tzinfo
     timestamp: DatePattern | None = None
@@ -82,6 +85,7 @@ class TextFormats:
     date: DatePattern | None = None
     special: tuple[tuple[str, float], ...] = tuple(_SPECIAL.items())
     base64_binary: bool = True
+    grouped_doubles: bool = False
 
     @classmethod
     def of(cls, options: Options, zone: str) -> TextFormats:
@@ -93,7 +97,7 @@ class TextFormats:
             str(options.text("nanValue")): float("nan"),
             str(options.text("positiveInf")): float("inf"),
             str(options.text("negativeInf")): float("-inf"),
-            "Infinity": float("inf"),
+            **dict.fromkeys(("Infinity", "+Infinity"), float("inf")),
             "-Infinity": float("-inf"),
         }  # fmt: skip
         named = options.text("timeZone")
@@ -107,9 +111,16 @@ class TextFormats:
             parse_zone(zone) or parse_zone("UTC"),  # type: ignore[arg-type]
             _date_pattern(options, "timestampFormat"),
             _date_pattern(options, "timestampNTZFormat"),
-            _date_pattern(options, "dateFormat"),
+            # Spark's XML reader has a default; without a pattern, other forms of dates are read, too.
+            _date_pattern(options, "dateFormat")
+            or (
+                _compile_pattern("yyyy-MM-dd")
+                if options.format == "xml" and options.flag("preferDate")
+                else None
+            ),
             tuple(words.items()),
             not is_plain_text,
+            options.format == "xml",
         )
 
 
@@ -184,8 +195,10 @@ def value_parser(dtype: DataType, formats: TextFormats) -> Callable[[str], Any]:
         limit = 1 << RANGES[name]
         return lambda text: _parse_integer(text, limit)
     if name in ("float", "double"):
-        words = dict(formats.special)
-        return lambda text: words[text] if text in words else _parse_float(text)
+        words, ungrouped = dict(formats.special), "," if formats.grouped_doubles else None
+        return lambda text: (
+            words[text] if text in words else _parse_float(text.replace(ungrouped, "") if ungrouped else text)
+        )
     if name == "boolean":
         return lambda text: {"true": True, "false": False}.get(text.lower())
     if name == "timestamp":
@@ -223,7 +236,11 @@ def _parse_float(text: str) -> float | None:
 
 
 def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
-    """Parse a decimal, rounded half up to the scale; None if it is invalid or has too many digits."""
+    """Parse a decimal, rounded half up to the scale; None if it is invalid or has too many digits.
+
+    As in Spark, commas group digits.
+    """
+    text = text.replace(",", "")
     if "_" in text or text != text.strip():
         return None
     try:

@@ -174,6 +174,7 @@ def _merge_decimals(a: DecimalType, b: DecimalType) -> DecimalType | None:
     return DecimalType(precision, scale) if precision <= 38 else None
 
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _CSV_FORMATS = TextFormats.of(Options.of({"cloudFiles.format": "csv"}), "UTC")
 _WHOLE = re.compile(r"[+-]?\d+")
 
@@ -188,6 +189,8 @@ def infer_text_type(text: str, formats: TextFormats = _CSV_FORMATS, *, prefer_da
             return LongType()
         digits = len(text.lstrip("+-"))
         return DecimalType(digits, 0) if digits <= 38 else DoubleType()
+    if text.endswith(".") and _WHOLE.fullmatch(text[:-1]) and len(text.strip("+-.")) <= 38:
+        return DecimalType(len(text.strip("+-.")), 0)
     candidates: list[DataType] = [
         DoubleType(),
         *([DateType()] if prefer_date else []),
@@ -195,13 +198,9 @@ def infer_text_type(text: str, formats: TextFormats = _CSV_FORMATS, *, prefer_da
         BooleanType(),
     ]
     for dtype in candidates:
-        if value_parser(dtype, formats)(text) is not None and _has_strict_form(dtype, text):
+        if value_parser(dtype, formats)(text) is None:
+            continue
+        # Without a pattern, values are read in more forms than dates are inferred from.
+        if not isinstance(dtype, DateType) or formats.date is not None or _DATE.fullmatch(text):
             return dtype
     return StringType()
-
-
-def _has_strict_form(dtype: DataType, text: str) -> bool:
-    """Return whether a date or timestamp has its strict form: a bare year is a number."""
-    if isinstance(dtype, DateType):
-        return re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) is not None
-    return not isinstance(dtype, TimestampType) or re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:", text) is not None

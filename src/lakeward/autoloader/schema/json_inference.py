@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -25,8 +26,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.date_patterns import parse_zone
-from lakeward.autoloader.conversion.text_parsing import parse_timestamp
+from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
 from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, parse_records
@@ -88,6 +88,9 @@ def _arrow_column_type(column: pa.ChunkedArray, as_string: bool) -> DataType:
 
 # The type of `NaN` and `Infinity` is that of this number: DOUBLE, also where decimals are preferred.
 _NUMBER = b"1e99"
+# Empty texts have no type, as in Spark.
+_NULLS = (b"null", b'""')
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 # Limits memory: records with a member per day or device have unlimited shapes.
 _MAX_SHAPES = 10_000
 # Decoding multiplies the size; larger files are decoded line by line.
@@ -106,12 +109,16 @@ class JsonInference:
         self._typed = options.infer_types
         self._as_string = options.flag("primitivesAsString")
         self._timestamps = options.flag("inferTimestamp")
+        formats = TextFormats.of(options, options.text("timeZone") or "UTC")
+        self._parse_timestamp = value_parser(TimestampType(), formats)
         text = JsonText.of(options)
         self._text = replace(text, leniency=replace(text.leniency, number=_NUMBER)) if self._typed else text
         self._multi_line = options.flag("multiLine")
         # The precision of a decimal is the number of written digits.
         exact = Decimal if options.flag("prefersDecimal") else None
-        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=exact).decode
+        self._decimals = exact is not None
+        # Without a hook, numbers that are too large for a double are an error.
+        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=exact or float).decode
         members: Any = dict[str, Any] if self._typed else dict[str, msgspec.Raw]
         self._record = msgspec.json.Decoder(members, float_hook=exact).decode
         self._drop_null = options.flag("dropFieldIfAllNull")
@@ -160,7 +167,7 @@ class JsonInference:
             for key, value in record.items():
                 if self._typed:
                     self._add_value(key, value)
-                elif key not in self._columns and (not self._drop_null or bytes(value) != b"null"):
+                elif key not in self._columns and (not self._drop_null or bytes(value) not in _NULLS):
                     add_column(self._columns, key, StringType())
 
     def _add_value(self, key: str, value: Any) -> None:
@@ -201,7 +208,7 @@ class JsonInference:
         return StructType([StructField(name, self._columns[name]) for name in sorted(self._columns)])
 
     def _type(self, value: Any) -> DataType:
-        if value is None:
+        if value is None or value == "":
             return NullType()
         if isinstance(value, dict):
             return StructType([StructField(name, self._type(value[name])) for name in sorted(value)])
@@ -217,7 +224,11 @@ class JsonInference:
             return decimal_type(value)
         if isinstance(value, float):
             return DoubleType()
-        if self._timestamps and parse_timestamp(value, parse_zone("UTC")) is not None:
+        number = number_in_text(value) if self._decimals else None
+        # Only of numbers Spark counts the zeros after the point: the text 0.01 has more of them than digits.
+        if number is not None and len(number.as_tuple().digits) >= -int(number.as_tuple().exponent):
+            return decimal_type(number)
+        if self._timestamps and self._parse_timestamp(value) is not None:
             return TimestampType()
         return StringType()
 
@@ -237,7 +248,7 @@ def _shape(value: Any) -> object:
         return frozenset(map(_shape, value))
     if type(value) is int and not _is_long(value):
         return len(str(abs(value)))
-    return type(value)
+    return None if value == "" else type(value)
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -252,6 +263,13 @@ def decimal_type(value: Decimal) -> DataType:
     scale = -int(value.as_tuple().exponent)
     precision = max(len(value.as_tuple().digits), scale)
     return DecimalType(precision, scale) if scale >= 0 and precision <= 38 else DoubleType()
+
+
+def number_in_text(text: str) -> Decimal | None:
+    """Return the number in a text if a decimal type holds it, else None. As in Spark, commas group digits."""
+    plain = text.replace(",", "")
+    number = Decimal(plain) if _DECIMAL.fullmatch(plain) else None
+    return number if number is not None and isinstance(decimal_type(number), DecimalType) else None
 
 
 def _is_long(value: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 
 from pyspark.sql.types import (
     ArrayType,
@@ -29,7 +28,7 @@ from lakeward.autoloader.conversion.type_merging import (
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.xml_records import BrokenRecord, Item, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules
-from lakeward.autoloader.schema.json_inference import decimal_type
+from lakeward.autoloader.schema.json_inference import decimal_type, number_in_text
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -89,9 +88,10 @@ class XmlInference:
         bare = text[1:] if text[0] in "+-" else text
         if bare.isascii() and bare.isdigit() and int(bare) < 1 << 63:
             return LongType()
-        if not _NUMBER.fullmatch(bare):
-            return None
-        return decimal_type(Decimal(text)) if self._decimals else DoubleType()
+        number = number_in_text(text) if self._decimals else None
+        if number is not None:
+            return decimal_type(number)
+        return DoubleType() if _NUMBER.fullmatch(bare) else None
 
     def _word(self, text: str) -> DataType:
         dtype = infer_text_type(text, self._formats, prefer_date=self._prefer_date)

@@ -1,0 +1,211 @@
+"""Types that are inferred from texts, and values in every spelling, against Spark's batch readers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.options.option_values import Options
+from lakeward.autoloader.schema.schema_resolution import infer_schema
+from tests.autoloader.reader_harness import rows_of
+from tests.lanes import sampled
+
+TIMES = [
+    *(
+        "2024-01-02",
+        "2024-1-2",
+        "2024-01",
+        "2024",
+        "02.01.2024",
+        "02/01/2024 10:20",
+        "20240102",
+        "Jan 2, 2024",
+    ),
+    *(
+        "2024-01-02 10:20:30",
+        "2024-01-02T10:20:30Z",
+        "2024-01-02T10:20",
+        "2024-01-02T10",
+        "2024-01-02 10 +01:00",
+    ),
+    *(
+        "2024-01-02 10:20:30.123456",
+        "2024-01-02 10:20:30.1234567",
+        "2024-01-02 10:20:30.",
+        "2024-01-02 10:20:",
+    ),
+    *(
+        "2024-01-02 +01:00",
+        "2024-01-02T",
+        "2024-01-02T10Z",
+        "2024-01-02T10:20Z",
+        "2024-01-02 x",
+        "2024-13-01",
+    ),
+    *(
+        "2024-01-02 10:20:30 Europe/Paris",
+        "2024-01-02T10:20:30+1",
+        "2024-01-02T10:20:30+1:2",
+        "2024-01-02 24:00",
+    ),
+    *("2024-01-02T10:20:30UTC+1", "2024-01-02T10:20:30 PST", "2024-01-02T10:20:30 ACT", "2024-01-02t10:20"),
+    *("+2024-01-02", "02024-01-02", "10:20", "T10:20", "T10", "1:2:3.5", "10:20Z", "10:20:30Z", "T10:"),
+]
+NUMBERS = [
+    *("1,234", "1,234.5", "1,", "+5", "1e5", "1E-3", ".5", "5.", "0x10", "1d", "1_000", "NaN", "nan", "Inf"),
+    *(
+        "-",
+        "--1",
+        "TRUE",
+        "True",
+        "t",
+        "1234567890123456789012",
+        "1.0",
+        "9" * 41,
+        "2147483648",
+        "1e400",
+        "00012",
+    ),
+    *("-0", "1e", "$5", "5%", "1L", "1.5e3", "123.000", "-2147483649", "9223372036854775808", "1,2,3"),
+]
+DATE_OPTIONS: list[dict[str, str]] = [
+    {},
+    {"dateFormat": "dd.MM.yyyy"},
+    {"dateFormat": "MMM d, yyyy"},
+    {"timestampFormat": "dd/MM/yyyy HH:mm"},
+    {"timestampFormat": "yyyy-MM-dd"},
+    {"dateFormat": "dd.MM.yyyy", "timestampFormat": "yyyy-MM-dd'T'HH:mm"},
+]
+OPTIONS: dict[str, list[dict[str, str]]] = {
+    "csv": [*DATE_OPTIONS, {"preferDate": "false"}, {"dateFormat": "dd.MM.yyyy", "preferDate": "false"}],
+    # Spark's XML reader infers dates from timestamps without preferDate; the option's page says the opposite.
+    "xml": [*DATE_OPTIONS, {"prefersDecimal": "true"}],
+    "json": [
+        {},
+        {"prefersDecimal": "true"},
+        {"inferTimestamp": "true"},
+        {"inferTimestamp": "true", "timestampFormat": "dd/MM/yyyy HH:mm"},
+        {"inferTimestamp": "true", "prefersDecimal": "true"},
+        {"primitivesAsString": "true"},
+        {"dropFieldIfAllNull": "true"},
+    ],
+}
+READER = {"csv": {"header": "true"}, "xml": {"rowTag": "row"}, "json": {}}
+CASES = [(form, options) for form, each in OPTIONS.items() for options in each]
+TYPES = ["int", "bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "timestamp_ntz"]
+
+
+def write_texts(folder: Path, form: str, texts: list[str]) -> Path:
+    """Write a file with one record that has a text in each of the columns c0, c1, …"""
+    path = folder / f"texts.{form}"
+    names = [f"c{number}" for number in range(len(texts))]
+    if form == "json":
+        path.write_text(json.dumps(dict(zip(names, texts, strict=True))) + "\n")
+    elif form == "xml":
+        cells = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in zip(names, texts, strict=True))
+        path.write_text(f"<rows><row>{cells}</row></rows>")
+    else:
+        with path.open("w", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([names, texts])
+    return path
+
+
+def inferred_types(path: Path, form: str, options: dict[str, str]) -> dict[str, str]:
+    given = {"cloudFiles.format": form, "cloudFiles.inferColumnTypes": "true", **READER[form], **options}
+    schema = infer_schema([FileStatus(f"file:{path}", str(path), 1, 1)], Options.of(given))
+    return {field.name: field.dataType.simpleString() for field in schema}
+
+
+@pytest.mark.rule("2.2", "1.5")
+@pytest.mark.parametrize(("form", "options"), sampled(CASES, *((form, {}) for form in OPTIONS)))
+def test_types_are_those_of_sparks_inference(
+    spark: SparkSession, tmp_path: Path, form: str, options: dict[str, str]
+) -> None:
+    texts = [*TIMES, *NUMBERS, "", "x"]
+    path = write_texts(tmp_path, form, texts)
+    reader = spark.read.options(inferSchema="true", **READER[form], **options)
+    expected = reader.format(form).load(str(path)).schema
+    found = inferred_types(path, form, options)
+    shown = {field.name: field.dataType.simpleString() for field in expected}
+    named = {text: (shown.get(f"c{n}"), found.get(f"c{n}")) for n, text in enumerate(texts)}
+    assert {text: both for text, both in named.items() if both[0] != both[1]} == {}
+
+
+@pytest.mark.rule("2.2")
+@pytest.mark.parametrize("prefers_date", [True, False])
+def test_xml_without_preferred_dates_has_timestamps(tmp_path: Path, prefers_date: bool) -> None:
+    path = write_texts(tmp_path, "xml", ["2024-01-02", "2024-01-02 10:20:30"])
+    types = inferred_types(path, "xml", {"preferDate": str(prefers_date).lower()})
+    assert types == {"c0": "date" if prefers_date else "timestamp", "c1": "timestamp"}
+
+
+@pytest.mark.rule("2.2")
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1E400"], "double"),
+        (["1E400", "1"], "double"),
+        (['""', "1"], "bigint"),
+        (['""', '""'], "string"),
+        (['[""]', "[1]"], "array<bigint>"),
+        (['{"a":1E400}', '{"a":""}'], "struct<a:double>"),
+        (['{"a":""}', '{"a":true}'], "struct<a:boolean>"),
+    ],
+)
+def test_json_values_without_a_type_and_out_of_range(
+    spark: SparkSession, tmp_path: Path, values: list[str], expected: str
+) -> None:
+    """Empty texts have no type; a number that is too large for DOUBLE is infinite."""
+    path = tmp_path / "values.json"
+    path.write_text("".join(f'{{"v":{value}}}\n' for value in values))
+    assert inferred_types(path, "json", {}) == {"v": expected}
+    assert spark.read.json(str(path)).schema["v"].dataType.simpleString() == expected
+
+
+@pytest.mark.rule("3.1")
+@pytest.mark.parametrize("form", list(OPTIONS))
+def test_values_in_every_spelling_are_those_of_spark(spark: SparkSession, tmp_path: Path, form: str) -> None:
+    for dtype in TYPES:
+        left_out = {"20240102", "9" * 41}  # Years that Python does not have.
+        if form == "json" and dtype == "date":
+            left_out |= {"+5", "-0"}  # Spark takes small numbers for days since 1970.
+        texts = [text for text in (*TIMES, *NUMBERS, *_OTHERS[form]) if text not in left_out]
+        if form == "xml" and dtype in ("int", "bigint", "double"):
+            texts = ["1,234", "1e5", "1.5", "x"]  # Spark takes the number at the beginning of a text.
+        path = write_records(tmp_path, form, texts)
+        reader = spark.read.format(form).options(**READER[form])
+        expected = reader.schema(f"k int, v {dtype}, _corrupt_record string").load(str(path))
+        rows = rows_of([path], expected.schema, cf_format=form, **READER[form])
+        found = {row["k"]: _plain(row["v"]) for row in rows}
+        wanted = {row["k"]: _plain(row["v"]) for row in expected.cache().collect()}
+        named = {text: (wanted[n], found[n]) for n, text in enumerate(texts)}
+        assert {text: both for text, both in named.items() if both[0] != both[1]} == {}, dtype
+
+
+def write_records(folder: Path, form: str, texts: list[str]) -> Path:
+    """Write a file with a record for each text, with the columns k (its number) and v."""
+    path = folder / f"records.{form}"
+    if form == "json":
+        path.write_text("".join(json.dumps({"k": n, "v": text}) + "\n" for n, text in enumerate(texts)))
+    elif form == "xml":
+        rows = (f"<row><k>{n}</k><v>{escape(text)}</v></row>" for n, text in enumerate(texts))
+        path.write_text(f"<rows>{''.join(rows)}</rows>")
+    else:
+        with path.open("w", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("k", "v"), *enumerate(texts)])
+    return path
+
+
+# The spelling of infinity differs by format.
+_OTHERS = {"csv": ["Infinity", "+Infinity"], "xml": ["Infinity"], "json": ["+INF", "Infinity"]}
+
+
+def _plain(value: Any) -> str:
+    return repr(value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value)
