@@ -160,6 +160,44 @@ def test_documents_over_several_lines(spark, tmp_path: Path, text: str) -> None:
     assert rows_of([path], reader.json(str(path)).schema, multiLine=True) == expected
 
 
+# Quotes within values that are not quoted open nothing; one that is not closed takes the rest of the file.
+CSV_DOCUMENTS = {
+    "values over lines": '1,"a\nb",c\n2,"x\n\n y",z\n',
+    "quotes within values": '1,5" pipe,a\n2,6" pipe,b\n3,7,c\n',
+    "a quote after blanks": ' "a",5" pipe,x\n1,2,3\n',
+    "quotes without an escape": '"a "q" b",c,d\n"e""f",g,h\n1,2,3\n',
+    "in a value over lines": '1,"\n"a""b",,1.5\nx,y,z\n1,2,3\n',
+    "separators after a quote": '","a"\n\\",x,y\n~,1,z\n',
+    "an escape without a quote": 'a,\\"b,c\nd,e,f\n1,2,3\n',
+    "escapes in a value over lines": '"a \\"q\\"\nb",c,d\n1,2,3\n',
+    "an escape at the end of a value": '"a\\\\",b,c\n1,2,3\n',
+    "a quote that is not closed": 'x,"open\nand never closed,1\n2,3,4',
+    "a quote alone at the end": '1,2,3\nx,y,"',
+    "empty values": '"","",""\n,,\n1,"\n",3\n',
+}
+
+
+@pytest.mark.rule("1.5")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"escape": '"'},
+        {"ignoreLeadingWhiteSpace": True, "ignoreTrailingWhiteSpace": True},
+        {"unescapedQuoteHandling": "STOP_AT_CLOSING_QUOTE"},
+        {"quote": "'"},
+    ],
+)
+def test_csv_records_over_several_lines(spark, tmp_path: Path, options: dict[str, Any]) -> None:
+    for number, (name, text) in enumerate(CSV_DOCUMENTS.items()):
+        path = tmp_path / f"{number}.csv"
+        path.write_text(text)
+        reader = spark.read.schema("a string, b string, c string").options(**options, multiLine=True)
+        expected = [row.asDict() for row in reader.csv(str(path)).collect()]
+        found = rows_of([path], reader.csv(str(path)).schema, cf_format="csv", multiLine=True, **options)
+        assert found == expected, name
+
+
 @pytest.mark.parametrize("smallest", [0, 1 << 30], ids=["whole files", "records"])
 @pytest.mark.parametrize(
     "text",

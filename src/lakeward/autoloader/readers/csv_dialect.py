@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
@@ -143,8 +144,8 @@ class CsvDialect:
             while start < end and line[start] in " \t" and line[start] != self.sep:
                 start += 1
             if line.startswith(self.quote, start) and (start == at or self.trim_start):
-                value, at, whole = self._read_quoted(line, start + 1)
-                yield (value, True) if whole else (value, False)
+                value, at, end_of_value = self._read_quoted(line, start + 1)
+                yield value, end_of_value != "unescaped"
             else:
                 stop = line.find(self.sep, at)
                 stop = end if stop < 0 else stop
@@ -157,8 +158,23 @@ class CsvDialect:
                 yield "", False
                 return
 
-    def _read_quoted(self, line: str, at: int) -> tuple[str, int, bool]:
-        """Return the value after an opening quote, its end, and whether it was quoted correctly.
+    def ends_within_quotes(self, text: str) -> bool:
+        """Return whether the last value of the lines of a record has no closing quote yet."""
+        at = 0
+        while 0 <= at < len(text):
+            start = at
+            while text[start : start + 1] in (" ", "\t") and text[start] != self.sep:
+                start += 1
+            if text.startswith(self.quote, start) and (start == at or self.trim_start):
+                _, at, end_of_value = self._read_quoted(text, start + 1)
+                if end_of_value == "open" or start + 1 == len(text):
+                    return True
+            at = text.find(self.sep, at)
+            at += len(self.sep) if at >= 0 else 0
+        return False
+
+    def _read_quoted(self, line: str, at: int) -> tuple[str, int, Literal["closed", "open", "unescaped"]]:
+        """Return the value after an opening quote, its end, and what ends it.
 
         An unescaped quote inside makes it an unquoted value up to the next separator (STOP_AT_DELIMITER), is
         a character of the value (STOP_AT_CLOSING_QUOTE), makes it null (SKIP_VALUE) or fails (RAISE_ERROR).
@@ -166,7 +182,7 @@ class CsvDialect:
         out: list[str] = []
         end = len(line)
         if at == end:
-            return self.quote, end, False
+            return self.quote, end, "unescaped"
         while at < end:
             char = line[at]
             if char == self.escape and at + 1 < end and line[at + 1] in (self.quote, self.escape):
@@ -188,7 +204,7 @@ class CsvDialect:
                 while after < end and line[after] in " \t" and line[after] != self.sep:
                     after += 1
                 if after >= end or line.startswith(self.sep, after):
-                    return "".join(out), after, True
+                    return "".join(out), after, "closed"
                 if self.unescaped == "STOP_AT_CLOSING_QUOTE":
                     out.append(self.quote)
                     at = run
@@ -197,17 +213,17 @@ class CsvDialect:
                     return self._unescaped(line, run)
                 stop = line.find(self.sep, run)
                 stop = end if stop < 0 else stop
-                return f"{self.quote}{''.join(out)}{self.quote}{line[run:stop]}", stop, False
+                return f"{self.quote}{''.join(out)}{self.quote}{line[run:stop]}", stop, "unescaped"
             out.append(char)
             at += 1
-        return "".join(out), end, True
+        return "".join(out), end, "open"
 
-    def _unescaped(self, line: str, at: int) -> tuple[str, int, bool]:
+    def _unescaped(self, line: str, at: int) -> tuple[str, int, Literal["unescaped"]]:
         """Return a null value up to the next separator, or raise."""
         if self.unescaped == "RAISE_ERROR":
             raise _malformed_record(line, "a quoted value has a quote without an escape")
         stop = line.find(self.sep, at)
-        return "", len(line) if stop < 0 else stop, False
+        return "", len(line) if stop < 0 else stop, "unescaped"
 
 
 def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
@@ -232,17 +248,17 @@ def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
 
 
 def _join_quoted_lines(lines: list[str], dialect: CsvDialect) -> Iterator[str]:
-    """Join lines while a quote is open."""
-    escaped = "" if dialect.escape in ("", dialect.quote) else dialect.escape + dialect.quote
+    """Join lines while a quoted value is open; quotes within other values open none."""
     record: list[str] = []
-    is_open = False
     for line in lines:
-        quotes = line.count(dialect.quote) - (line.count(escaped) if escaped else 0)
-        is_open ^= quotes % 2 == 1
         record.append(line)
-        if not is_open:
-            yield "\n".join(record)
-            record.clear()
+        if dialect.quote in line:
+            if dialect.ends_within_quotes("\n".join(record)):
+                continue
+        elif len(record) > 1:
+            continue
+        yield "\n".join(record)
+        record.clear()
     if record:
         yield "\n".join(record)
 
