@@ -169,6 +169,38 @@ def test_json_values_without_a_type_and_out_of_range(
     assert spark.read.json(str(path)).schema["v"].dataType.simpleString() == expected
 
 
+# Elements of one name that differ in form, and what a string holds of elements within.
+XML_RECORDS = {
+    "a text and an element with attributes": '<row><a>true</a><a k="1"/></row>',
+    "a text and an element with elements": "<row><c>-3</c></row><row><c><d>x</d><e/></c></row>",
+    "a text and an element with both": '<row><c>5</c></row><row><c k="1">7</c></row>',
+    "the other way round": '<row><c k="1">7</c></row><row><c>x</c></row>',
+    "elements within elements": "<row><a><d>x</d><d><c>1</c></d></a></row>",
+    "several texts": "<row><d>true<a>1</a>false</d></row>",
+    "the null value": "<row><b>NULL<a>x</a>1.5</b></row><row><c>NULL</c><c>1</c></row>",
+    "comments and references": "<row><a>x</a><a><!-- c --><b>&lt;</b> <c><![CDATA[<]]></c></a></row>",
+    "empty elements": "<row><a/><a>1</a><b></b></row>",
+}
+
+
+@pytest.mark.rule("2.2", "1.5")
+@pytest.mark.parametrize(
+    "options", [{}, {"nullValue": "NULL"}, {"excludeAttribute": "true"}, {"valueTag": "v"}]
+)
+def test_elements_of_different_forms(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
+    given = {"rowTag": "row", **options}
+    for number, (name, records) in enumerate(XML_RECORDS.items()):
+        path = tmp_path / f"{number}.xml"
+        path.write_text(f"<rows>{records}</rows>")
+        schema = spark.read.options(**given).xml(str(path)).schema
+        assert inferred_types(path, "xml", given) == {
+            field.name: field.dataType.simpleString() for field in schema
+        }, name
+        expected = spark.read.options(**given).schema(schema).xml(str(path)).collect()
+        found = rows_of([path], schema, cf_format="xml", **given)
+        assert found == [row.asDict(recursive=True) for row in expected], name
+
+
 @pytest.mark.rule("3.1")
 @pytest.mark.parametrize("form", list(OPTIONS))
 def test_values_in_every_spelling_are_those_of_spark(spark: SparkSession, tmp_path: Path, form: str) -> None:

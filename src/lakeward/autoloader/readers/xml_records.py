@@ -41,12 +41,12 @@ class Element:
 
     @property
     def inner(self) -> str:
-        """Return the text between the tags."""
-        opening = _TAG.match(self.source, self.start)
-        whole = self.source[self.start : self.end]
-        if opening is None or whole.rstrip().endswith(b"/>"):
-            return ""
-        return self.source[opening.end() : self.start + whole.rindex(b"</")].decode()
+        """Return the content as Spark reads it into a string: without comments, its texts unescaped."""
+        return "".join(member if isinstance(member, str) else member._tagged() for member in self.members)
+
+    def _tagged(self) -> str:
+        attributes = "".join(f' {name}="{value}"' for name, value in self.attributes.items())
+        return f"<{self.name}{attributes}>{self.inner}</{self.name}>"
 
 
 Item = str | Element

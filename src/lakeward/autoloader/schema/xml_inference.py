@@ -80,7 +80,8 @@ class XmlInference:
         return StructType([StructField(name, fields[name]) for name in sorted(fields)])
 
     def _scalar(self, text: str) -> DataType:
-        shown = self._rules.scalar(text)
+        # `nullValue` is a text for Spark's inference.
+        shown = text.strip() if self._rules.trim else text
         return NullType() if not shown else self._number(shown) or self._word(shown)
 
     def _number(self, text: str) -> DataType | None:
@@ -98,7 +99,7 @@ class XmlInference:
         return dtype if isinstance(dtype, (DateType, TimestampType, BooleanType)) else StringType()
 
     def _merged(self, a: DataType, b: DataType) -> DataType:
-        """Merge types. Repeated elements are arrays; a scalar joins a record as `valueTag`."""
+        """Merge types. Repeated elements are arrays; a scalar joins a record that has a `valueTag`."""
         if isinstance(a, ArrayType) or isinstance(b, ArrayType):
             inner = [t.elementType if isinstance(t, ArrayType) else t for t in (a, b)]
             return ArrayType(self._merged(inner[0], inner[1]))
@@ -110,5 +111,7 @@ class XmlInference:
             return StructType([StructField(name, types[name]) for name in sorted(types)])
         for record, other in ((a, b), (b, a)):
             if isinstance(record, StructType) and not isinstance(other, (StructType, NullType)):
+                if self._rules.value_tag not in record.names:
+                    return StringType()
                 return self._merged(record, StructType([StructField(self._rules.value_tag, other)]))
         return merge_types(a, b)
