@@ -108,6 +108,7 @@ def files(spark: Any) -> dict[str, Any]:
     Path("data").mkdir()
     Path("data/x.csv").write_text("1\n2\n")
     spark.range(4).write.save("relative")
+    spark.sql("CREATE VOLUME main.default.v")
     spark.range(2).write.json("/Volumes/main/default/v/j")
     spark.sql("CREATE VIEW seen AS SELECT 1 AS id")
     Path("added.txt").write_text("added")

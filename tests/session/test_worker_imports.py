@@ -113,15 +113,16 @@ def test_folders_of_the_user_are_those_of_sys_path_without_libraries(
     assert user_folders(entries) == [str(tmp_path), str(tmp_path / "lib")]
 
 
-@pytest.mark.parametrize("change", ["nothing", "edited", "removed", "other folder"])
+@pytest.mark.parametrize("change", ["nothing", "edited", "removed", "other folder", "found before"])
 def test_modules_are_imported_again_only_when_they_have_changed(tmp_path: Path, change: str) -> None:
     one, two = _write(tmp_path / "one", "first"), _write(tmp_path / "two", "second")
-    modules = WorkerModules()
+    # The JVM may have been started in the folder of the first task, which is then searched last by others.
+    modules = WorkerModules(last=str(one) if change == "found before" else None)
 
     def begin(folder: Path) -> None:
         modules.begin_task()
         sys.path.insert(1, str(folder))
-        modules.forget_stale()
+        modules.folders_added()
         importlib.invalidate_caches()
 
     begin(one)
@@ -134,8 +135,24 @@ def test_modules_are_imported_again_only_when_they_have_changed(tmp_path: Path, 
         (one / "users_module.py").write_text("NAME = 'a longer name'\n")
     elif change == "removed":
         (one / "users_module.py").unlink()
-    begin(two if change == "other folder" else one)
+    begin(two if change in ("other folder", "found before") else one)
     assert (sys.modules.get("users_module") is before) == (change == "nothing")
-    if change in ("edited", "other folder"):
-        expected = {"edited": "a longer name a longer namefirst", "other folder": "second secondsecond"}
-        assert _name() == expected[change]
+    if change in ("edited", "other folder", "found before"):
+        expected = {"edited": "a longer name a longer namefirst"}
+        assert _name() == expected.get(change, "second secondsecond")
+
+
+def test_the_folder_of_a_task_is_searched_first_although_the_process_was_started_there(
+    tmp_path: Path,
+) -> None:
+    sys.path.insert(0, str(tmp_path))
+    modules = WorkerModules(last=str(tmp_path))
+    for adds, place in ((False, -1), (True, 1), (False, -1)):
+        modules.begin_task()
+        assert str(tmp_path) not in sys.path
+        if adds:
+            # `pyspark.worker_util.add_path` adds no entry that is there.
+            sys.path.insert(1, str(tmp_path))
+        modules.folders_added()
+        assert sys.path[place] == str(tmp_path)
+        assert sys.path.count(str(tmp_path)) == 1

@@ -41,13 +41,10 @@ def hide_closed_connections() -> None:
     vars(daemon)["traceback"] = SimpleNamespace(**{**vars(traceback), "print_exc": print_exc})
 
 
-def search_start_folder_last() -> None:
-    """Import from the folder in which the JVM was started only what the folders of a task do not have.
-
-    `python -m` puts it first; one JVM serves runs of several folders.
-    """
-    if sys.path and Path(sys.path[0]) == Path.cwd():
-        sys.path.append(sys.path.pop(0))
+def remove_start_folder() -> str | None:
+    """Remove the folder in which the JVM was started from `sys.path`, where `python -m` puts it first."""
+    is_first = bool(sys.path) and Path(sys.path[0]) == Path.cwd()
+    return sys.path.pop(0) if is_first else None
 
 
 if __name__ == "__main__":
@@ -56,9 +53,9 @@ if __name__ == "__main__":
     from lakeward.session.worker_modules import follow_user_modules
     from lakeward.session.worker_paths import install_from_environment
 
-    search_start_folder_last()
+    start_folder = remove_start_folder()
     install_from_environment()
     keep_case_of_schemas()
     hide_closed_connections()
-    follow_user_modules()
+    follow_user_modules(start_folder)
     manager()

@@ -7,7 +7,7 @@ has a module of the same name, or the user may have edited the file.
 from __future__ import annotations
 
 import sys
-from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
 from time import time
 from types import ModuleType
@@ -19,11 +19,15 @@ from lakeward.user_code import is_user_file
 class WorkerModules:
     """Removes folders and modules of earlier tasks from the interpreter.
 
-    `begin_task` is called before Spark adds the folders of a task, `forget_stale` after that.
+    `begin_task` is called before Spark adds the folders of a task, `folders_added` after that.
+
+    Args:
+        last: A folder that is searched last, unless a task adds it: Spark adds no entry that is there.
     """
 
-    def __init__(self) -> None:
-        self.entries = list(sys.path)
+    def __init__(self, last: str | None = None) -> None:
+        self._last = last
+        self.entries = [entry for entry in sys.path if entry != last]
         self._kept = set(sys.modules)
         self._last_check = time()
         # When the check before the import of each module began, in seconds since 1970.
@@ -32,8 +36,10 @@ class WorkerModules:
     def begin_task(self) -> None:
         sys.path[:] = self.entries
 
-    def forget_stale(self) -> None:
+    def folders_added(self) -> None:
         """Remove all modules of earlier tasks if a file was changed, or would be found elsewhere now."""
+        if self._last is not None and self._last not in sys.path:
+            sys.path.append(self._last)
         loaded = self._loaded()
         for name in loaded:
             self._checked.setdefault(name, self._last_check)
@@ -57,11 +63,22 @@ class WorkerModules:
 
     def _is_stale(self, name: str, file: Path) -> bool:
         depth = name.count(".") + (1 if file.stem == "__init__" else 0)
-        if len(file.parents) <= depth or str(file.parents[depth]) not in sys.path:
+        if len(file.parents) <= depth or str(file.parents[depth]) not in _folders_of(name.partition(".")[0]):
             return True
         # The module may be in an archive.
         found = next(path for path in (file, *file.parents) if path.exists())
         return found.is_dir() or found.stat().st_mtime > self._checked[name]
+
+
+def _folders_of(name: str) -> set[str]:
+    """Return the entries of `sys.path` that a top-level module is imported from now."""
+    spec = PathFinder.find_spec(name)
+    if spec is None or spec.origin is None:
+        # A package without `__init__` may have folders in several entries.
+        places = () if spec is None else spec.submodule_search_locations or ()
+        return {str(Path(place).parent) for place in places}
+    origin = Path(spec.origin)
+    return {str(origin.parents[1] if origin.stem == "__init__" else origin.parent)}
 
 
 def _file_of(module: ModuleType) -> str | None:
@@ -69,17 +86,20 @@ def _file_of(module: ModuleType) -> str | None:
     return file if isinstance(file, str) else None
 
 
-def follow_user_modules() -> None:
-    """Let each task of this process import the modules of its own run, as they are now."""
+def follow_user_modules(start_folder: str | None) -> None:
+    """Let each task of this process import the modules of its own run, as they are now.
+
+    The folder in which the JVM was started, which serves runs of several folders, is searched last.
+    """
     from pyspark import worker, worker_util
 
     before: Any = worker_util.setup_spark_files
-    modules = WorkerModules()
+    modules = WorkerModules(start_folder)
 
     def setup_spark_files(infile: Any) -> None:
         modules.begin_task()
         before(infile)
-        modules.forget_stale()
+        modules.folders_added()
 
     # Both: kinds of workers that are imported later take it from the second.
     importers: tuple[Any, ...] = (worker, worker_util)
