@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.check import table_creation
 from lakeward.hints.missing_inputs import hints_of
 from lakeward.session import Settings
 from tests.cli.inside import Inside
@@ -152,6 +153,15 @@ def test_the_command_has_the_target_and_a_path_from_the_working_folder(
 def test_a_file_that_the_error_names_was_run(settings: Settings) -> None:
     write_files(settings.root, {"o.sql": DDL.format("orders", "orders")})
     assert sources_named(ERRORS["statement"] + " o.sql:1", settings) == []
+
+
+@pytest.mark.parametrize(("most", "is_found"), [(2, False), (3, True)])
+def test_a_folder_with_very_many_files_is_searched_in_part(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, most: int, is_found: bool
+) -> None:
+    monkeypatch.setattr(table_creation, "_MOST_ENTRIES", most)
+    write_files(settings.root, {"a/b.txt": "", "o.sql": DDL.format("orders", "orders")})
+    assert bool(sources_named(ERRORS["statement"], settings)) == is_found
 
 
 @pytest.mark.parametrize("name", ["orders.sql", "orders.ipynb"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -36,26 +37,31 @@ class SourceFile:
     kind: FileKind
 
 
-def files_below(root: Path) -> Iterator[SourceFile]:
+def files_below(root: Path, *, most_entries: int | None = None) -> Iterator[SourceFile]:
     """Yield the files of interest at or below `root`, in the order of their names.
 
     Links to folders are followed as long as they lead to a folder that was not seen yet. A folder that
-    cannot be listed is left out.
+    cannot be listed is left out. With `most_entries` the search ends after as many files and folders.
     """
     if not root.is_dir():
         kind = _kind(root.name)
         if kind is not None:
             yield SourceFile(root, root.name, kind)
         return
-    yield from _walk(root, "", {_identity(root)})
+    budget = count() if most_entries is None else iter(range(most_entries))
+    yield from _walk(root, "", {_identity(root)}, budget)
 
 
-def _walk(folder: Path, prefix: str, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
+def _walk(
+    folder: Path, prefix: str, seen: set[tuple[int, int]], budget: Iterator[int]
+) -> Iterator[SourceFile]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
     for entry in entries:
+        if next(budget, None) is None:
+            return
         try:
             is_folder = entry.is_dir()
         except OSError:
@@ -68,7 +74,7 @@ def _walk(folder: Path, prefix: str, seen: set[tuple[int, int]]) -> Iterator[Sou
             if identity in seen or (path / "pyvenv.cfg").is_file():
                 continue
             seen.add(identity)
-            yield from _walk(path, f"{prefix}{entry.name}/", seen)
+            yield from _walk(path, f"{prefix}{entry.name}/", seen, budget)
         elif (kind := _kind(entry.name)) is not None:
             yield SourceFile(folder / entry.name, prefix + entry.name, kind)
 

@@ -13,6 +13,8 @@ from lakeward.check.tables import HOLE, names_match, parts_of
 from lakeward.check.verdicts.paths import is_test
 
 Kind = Literal["notebook", "sql", "python", "dbt", "dataset"]
+# An error waits for the search.
+_MOST_ENTRIES = 20_000
 _KINDS = ("python", "notebook", "sql")
 
 
@@ -41,9 +43,12 @@ class TableSource:
 
 
 def table_sources(root: Path, tables: Collection[tuple[str, ...]]) -> Iterator[TableSource]:
-    """Yield the files below `root`, tests left out, that create one of `tables` (catalog, schema, table)."""
+    """Yield the files below `root`, tests left out, that create one of `tables` (catalog, schema, table).
+
+    Of a folder with very many files, such as a home folder, only the first are searched.
+    """
     searched = {table: table[-1].lower().encode() for table in tables}
-    for file in files_below(root):
+    for file in files_below(root, most_entries=_MOST_ENTRIES):
         if file.kind not in _KINDS or is_test(file.name):
             continue
         try:
