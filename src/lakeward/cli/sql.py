@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from lakeward.cli.output_streams import Streams
     from lakeward.session import Settings
 
-    Enter = Callable[[SparkSession, Settings], None]
+    Enter = Callable[[SparkSession], None]
 
 FORMATS = ("table", "json", "csv")
 
@@ -80,9 +81,10 @@ def sql(
     text = statement_text(texts, file)
     context = find_context(target, variables, needs_bundle=False)
     first = context.default_schema
-    settings = context.settings.with_(catalog=catalog or first[0], schema=schema or first[1])
+    place = catalog or first[0], schema or first[1]
+    settings = context.settings.with_(catalog=place[0])
     # The default schema is not created: a CREATE SCHEMA of the user would fail, and code that lacks one run.
-    enter = enter_existing if catalog is None and schema is None else create_and_enter
+    enter = partial(enter_existing if catalog is None and schema is None else create_and_enter, place=place)
     if text is None:
         return run_prompt(settings, form, enter, parameters)
     return run_all(split(text), settings, form, enter, parameters)
@@ -157,18 +159,18 @@ def print_error(
     show_hint(message, settings, streams)
 
 
-def enter_existing(spark: SparkSession, settings: Settings) -> None:
-    """Make the schema of the settings the current one if it exists."""
+def enter_existing(spark: SparkSession, place: tuple[str, str]) -> None:
+    """Make the schema of `place`, in the current catalog, the current one if it exists."""
     from lakeward.session import enter_schema
 
-    enter_schema(spark, settings.schema)
+    enter_schema(spark, place[1])
 
 
-def create_and_enter(spark: SparkSession, settings: Settings) -> None:
-    """Make the schema of the settings the current one, and create what is missing of it."""
+def create_and_enter(spark: SparkSession, place: tuple[str, str]) -> None:
+    """Make the schema of `place` the current one, and create what is missing of it."""
     from lakeward.session import create_and_enter_schema
 
-    create_and_enter_schema(spark, settings.catalog, settings.schema)
+    create_and_enter_schema(spark, *place)
 
 
 def warehouse_session(settings: Settings, enter: Enter) -> SparkSession:
@@ -178,7 +180,7 @@ def warehouse_session(settings: Settings, enter: Enter) -> SparkSession:
 
     spark = session(settings)
     spark.conf.set(WAREHOUSE_SESSION, "true")
-    enter(spark, settings)
+    enter(spark)
     return spark
 
 
