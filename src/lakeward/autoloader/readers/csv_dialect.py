@@ -158,20 +158,32 @@ class CsvDialect:
                 yield "", False
                 return
 
-    def ends_within_quotes(self, text: str) -> bool:
-        """Return whether the last value of the lines of a record has no closing quote yet."""
+    def ends_within_quotes(self, line: str, *, begins_within: bool) -> bool:
+        """Return whether the last value of a line has no closing quote yet.
+
+        `begins_within` is that of the line before, if both are of one record.
+        """
         at = 0
-        while 0 <= at < len(text):
+        if begins_within:
+            _, at, end_of_value = self._read_quoted(line, 0)
+            if end_of_value == "open":
+                return True
+            at = self._after_separator(line, at)
+        while 0 <= at < len(line):
             start = at
-            while text[start : start + 1] in (" ", "\t") and text[start] != self.sep:
+            while line[start : start + 1] in (" ", "\t") and line[start] != self.sep:
                 start += 1
-            if text.startswith(self.quote, start) and (start == at or self.trim_start):
-                _, at, end_of_value = self._read_quoted(text, start + 1)
-                if end_of_value == "open" or start + 1 == len(text):
+            if line.startswith(self.quote, start) and (start == at or self.trim_start):
+                _, at, end_of_value = self._read_quoted(line, start + 1)
+                if end_of_value == "open" or start + 1 == len(line):
                     return True
-            at = text.find(self.sep, at)
-            at += len(self.sep) if at >= 0 else 0
+            at = self._after_separator(line, at)
         return False
+
+    def _after_separator(self, line: str, at: int) -> int:
+        """Return where the value after the next separator begins; -1 after the last one."""
+        found = line.find(self.sep, at)
+        return found + len(self.sep) if found >= 0 else -1
 
     def _read_quoted(self, line: str, at: int) -> tuple[str, int, Literal["closed", "open", "unescaped"]]:
         """Return the value after an opening quote, its end, and what ends it.
@@ -250,15 +262,14 @@ def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
 def _join_quoted_lines(lines: list[str], dialect: CsvDialect) -> Iterator[str]:
     """Join lines while a quoted value is open; quotes within other values open none."""
     record: list[str] = []
+    is_open = False
     for line in lines:
         record.append(line)
         if dialect.quote in line:
-            if dialect.ends_within_quotes("\n".join(record)):
-                continue
-        elif len(record) > 1:
-            continue
-        yield "\n".join(record)
-        record.clear()
+            is_open = dialect.ends_within_quotes(line, begins_within=is_open)
+        if not is_open:
+            yield "\n".join(record)
+            record.clear()
     if record:
         yield "\n".join(record)
 
