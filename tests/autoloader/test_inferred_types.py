@@ -4,77 +4,40 @@ from __future__ import annotations
 
 import csv
 import json
+import uuid
+from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.schema.schema_resolution import infer_schema
 from tests.autoloader.reader_harness import rows_of
-from tests.lanes import sampled
 
+# fmt: off
 TIMES = [
-    *(
-        "2024-01-02",
-        "2024-1-2",
-        "2024-01",
-        "2024",
-        "02.01.2024",
-        "02/01/2024 10:20",
-        "20240102",
-        "Jan 2, 2024",
-    ),
-    *(
-        "2024-01-02 10:20:30",
-        "2024-01-02T10:20:30Z",
-        "2024-01-02T10:20",
-        "2024-01-02T10",
-        "2024-01-02 10 +01:00",
-    ),
-    *(
-        "2024-01-02 10:20:30.123456",
-        "2024-01-02 10:20:30.1234567",
-        "2024-01-02 10:20:30.",
-        "2024-01-02 10:20:",
-    ),
-    *(
-        "2024-01-02 +01:00",
-        "2024-01-02T",
-        "2024-01-02T10Z",
-        "2024-01-02T10:20Z",
-        "2024-01-02 x",
-        "2024-13-01",
-    ),
-    *(
-        "2024-01-02 10:20:30 Europe/Paris",
-        "2024-01-02T10:20:30+1",
-        "2024-01-02T10:20:30+1:2",
-        "2024-01-02 24:00",
-    ),
-    *("2024-01-02T10:20:30UTC+1", "2024-01-02T10:20:30 PST", "2024-01-02T10:20:30 ACT", "2024-01-02t10:20"),
-    *("+2024-01-02", "02024-01-02", "10:20", "T10:20", "T10", "1:2:3.5", "10:20Z", "10:20:30Z", "T10:"),
+    "2024-01-02", "2024-1-2", "2024-01", "2024", "02.01.2024", "02/01/2024 10:20", "20240102",
+    "Jan 2, 2024", "2024-01-02 10:20:30", "2024-01-02T10:20:30Z", "2024-01-02T10:20", "2024-01-02T10",
+    "2024-01-02 10 +01:00", "2024-01-02 10:20:30.123456", "2024-01-02 10:20:30.1234567",
+    "2024-01-02 10:20:30.", "2024-01-02 10:20:", "2024-01-02 +01:00", "2024-01-02T", "2024-01-02T10Z",
+    "2024-01-02T10:20Z", "2024-01-02 x", "2024-13-01", "2024-01-02 10:20:30 Europe/Paris",
+    "2024-01-02T10:20:30+1", "2024-01-02T10:20:30+1:2", "2024-01-02 24:00", "2024-01-02T10:20:30UTC+1",
+    "2024-01-02T10:20:30 PST", "2024-01-02T10:20:30 ACT", "2024-01-02t10:20", "+2024-01-02",
+    "02024-01-02", "10:20", "T10:20", "T10", "1:2:3.5", "10:20Z", "10:20:30Z", "T10:",
 ]
 NUMBERS = [
-    *("1,234", "1,234.5", "1,", "+5", "1e5", "1E-3", ".5", "5.", "0x10", "1d", "1_000", "NaN", "nan", "Inf"),
-    *(
-        "-",
-        "--1",
-        "TRUE",
-        "True",
-        "t",
-        "1234567890123456789012",
-        "1.0",
-        "9" * 41,
-        "2147483648",
-        "1e400",
-        "00012",
-    ),
-    *("-0", "1e", "$5", "5%", "1L", "1.5e3", "123.000", "-2147483649", "9223372036854775808", "1,2,3"),
+    "1,234", "1,234.5", "1,", "+5", "1e5", "1E-3", ".5", "5.", "0x10", "1d", "1_000", "NaN", "nan",
+    "Inf", "-", "--1", "TRUE", "True", "t", "1234567890123456789012", "1.0", "9" * 41, "2147483648",
+    "1e400", "00012", "-0", "1e", "$5", "5%", "1L", "1.5e3", "123.000", "-2147483649",
+    "9223372036854775808", "1,2,3",
 ]
+# fmt: on
 DATE_OPTIONS: list[dict[str, str]] = [
     {},
     {"dateFormat": "dd.MM.yyyy"},
@@ -97,45 +60,146 @@ OPTIONS: dict[str, list[dict[str, str]]] = {
         {"dropFieldIfAllNull": "true"},
     ],
 }
+# Options that decide on dates and timestamps.
+PATTERNS = {
+    "csv": {"dateFormat": "dd.MM.yyyy", "timestampFormat": "dd/MM/yyyy HH:mm"},
+    "xml": {"dateFormat": "dd.MM.yyyy", "timestampFormat": "dd/MM/yyyy HH:mm"},
+    "json": {"inferTimestamp": "true", "timestampFormat": "dd/MM/yyyy HH:mm", "prefersDecimal": "true"},
+}
 READER = {"csv": {"header": "true"}, "xml": {"rowTag": "row"}, "json": {}}
 CASES = [(form, options) for form, each in OPTIONS.items() for options in each]
 TYPES = ["int", "bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "timestamp_ntz"]
 
 
-def write_texts(folder: Path, form: str, texts: list[str]) -> Path:
-    """Write a file with one record that has a text in each of the columns c0, c1, …"""
-    path = folder / f"texts.{form}"
-    names = [f"c{number}" for number in range(len(texts))]
-    if form == "json":
-        path.write_text(json.dumps(dict(zip(names, texts, strict=True))) + "\n")
-    elif form == "xml":
-        cells = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in zip(names, texts, strict=True))
-        path.write_text(f"<rows><row>{cells}</row></rows>")
-    else:
+def write_rows(folder: Path, form: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
+    """Write a file with a record for each row of values."""
+    path = folder / f"rows.{form}"
+    if form == "csv":
         with path.open("w", newline="") as file:
-            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([names, texts])
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([names, *rows])
+        return path
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    if form == "json":
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    else:
+        cells = (
+            "".join(f"<{name}>{escape(str(value))}</{name}>" for name, value in record.items())
+            for record in records
+        )
+        path.write_text(f"<rows>{''.join(f'<row>{each}</row>' for each in cells)}</rows>")
     return path
+
+
+def write_texts(folder: Path, form: str, texts: Sequence[str]) -> Path:
+    """Write a file with one record that has a text in each of the columns c0, c1, …"""
+    return write_rows(folder, form, [f"c{number}" for number in range(len(texts))], [texts])
 
 
 def inferred_types(path: Path, form: str, options: dict[str, str]) -> dict[str, str]:
     given = {"cloudFiles.format": form, "cloudFiles.inferColumnTypes": "true", **READER[form], **options}
-    schema = infer_schema([FileStatus(f"file:{path}", str(path), 1, 1)], Options.of(given))
+    return types_of(infer_schema([FileStatus(f"file:{path}", str(path), 1, 1)], Options.of(given)))
+
+
+def types_of(schema: StructType) -> dict[str, str]:
     return {field.name: field.dataType.simpleString() for field in schema}
 
 
+def differing_types(
+    spark: SparkSession, folder: Path, form: str, options: dict[str, str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return the texts of which Spark, then Auto Loader, infer different types."""
+    texts = [*TIMES, *NUMBERS, "", "x"]
+    path = write_texts(folder, form, texts)
+    reader = spark.read.options(inferSchema="true", **READER[form], **options)
+    expected = types_of(reader.format(form).load(str(path)).schema)
+    found = inferred_types(path, form, options)
+    named = {text: (expected.get(f"c{n}"), found.get(f"c{n}")) for n, text in enumerate(texts)}
+    return {text: both for text, both in named.items() if both[0] != both[1]}
+
+
 @pytest.mark.rule("2.2", "1.5")
-@pytest.mark.parametrize(("form", "options"), sampled(CASES, *((form, {}) for form in OPTIONS)))
+@pytest.mark.parametrize(("form", "options"), CASES)
 def test_types_are_those_of_sparks_inference(
     spark: SparkSession, tmp_path: Path, form: str, options: dict[str, str]
 ) -> None:
-    texts = [*TIMES, *NUMBERS, "", "x"]
-    path = write_texts(tmp_path, form, texts)
-    reader = spark.read.options(inferSchema="true", **READER[form], **options)
-    expected = reader.format(form).load(str(path)).schema
-    found = inferred_types(path, form, options)
-    shown = {field.name: field.dataType.simpleString() for field in expected}
-    named = {text: (shown.get(f"c{n}"), found.get(f"c{n}")) for n, text in enumerate(texts)}
-    assert {text: both for text, both in named.items() if both[0] != both[1]} == {}
+    assert differing_types(spark, tmp_path, form, options) == {}
+
+
+@pytest.mark.rule("2.2", "1.5")
+def test_patterns_of_dates_and_timestamps_give_the_types_of_sparks_inference(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """All formats in one test, of which the default lane runs each."""
+    for form, options in PATTERNS.items():
+        assert differing_types(spark, tmp_path, form, options) == {}, form
+    # They are not all strings.
+    assert inferred_types(write_texts(tmp_path, "csv", ["02.01.2024"]), "csv", PATTERNS["csv"]) == {
+        "c0": "date"
+    }
+
+
+# How user code comes to the rows of files whose types are inferred.
+ENTRY_POINTS = ("cloudFiles", "read_files", "streaming table", "COPY INTO")
+
+
+def read_by(spark: SparkSession, entry: str, path: Path, form: str, options: dict[str, str]) -> DataFrame:
+    """Return what an entry point makes of a file, without the rescued data."""
+    table = f"inferred_{uuid.uuid4().hex}"
+    named = ", ".join(f"{key} => '{value}'" for key, value in options.items())
+    files = f"read_files('{path}', format => '{form}', {named})"
+    if entry == "read_files":
+        return spark.sql(f"SELECT * FROM {files}").drop("_rescued_data")
+    if entry == "streaming table":
+        spark.sql(f"CREATE OR REFRESH STREAMING TABLE {table} AS SELECT * FROM STREAM {files}")
+    elif entry == "COPY INTO":
+        quoted = ", ".join(
+            f"'{key}' = '{value}'"
+            for key, value in {**options, "inferSchema": "true", "mergeSchema": "true"}.items()
+        )
+        spark.sql(f"CREATE TABLE {table}")
+        spark.sql(
+            f"COPY INTO {table} FROM '{path}' FILEFORMAT = {form} FORMAT_OPTIONS ({quoted}) "
+            "COPY_OPTIONS ('mergeSchema' = 'true')"
+        )
+    else:
+        place = str(path.with_suffix(".state"))
+        stream = spark.readStream.format("cloudFiles").options(**options).option("cloudFiles.format", form)
+        stream = stream.option("cloudFiles.inferColumnTypes", "true").option(
+            "cloudFiles.schemaLocation", place
+        )
+        query = stream.load(str(path)).writeStream.option("checkpointLocation", place)
+        query.trigger(availableNow=True).toTable(table).awaitTermination()
+    rows = spark.table(table).drop("_rescued_data")
+    rows = spark.createDataFrame(rows.collect(), rows.schema)
+    spark.sql(f"DROP TABLE {table}")
+    return rows
+
+
+@pytest.mark.rule("2.2", "1.5")
+@pytest.mark.parametrize(("entry", "form"), list(product(ENTRY_POINTS, READER)))
+def test_every_entry_point_infers_types_by_the_patterns(
+    spark: SparkSession, tmp_path: Path, entry: str, form: str
+) -> None:
+    options = {key: value for key, value in PATTERNS[form].items() if key != "prefersDecimal"}
+    path = write_texts(tmp_path, form, ["02.01.2024", "02/01/2024 10:20", "1.5", "x"])
+    reader = spark.read.options(inferSchema="true", **READER[form], **options).format(form)
+    expected = reader.load(str(path))
+    found = read_by(spark, entry, path, form, {**READER[form], **options})
+    assert types_of(found.schema) == types_of(expected.schema)
+    assert found.collect() == expected.collect()
+
+
+@pytest.mark.rule("1.5")
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_every_entry_point_reads_the_rows_after_a_quote_in_a_value(
+    spark: SparkSession, tmp_path: Path, entry: str
+) -> None:
+    path = tmp_path / "pipes.csv"
+    path.write_text('n,size,text\n1,5" pipe,"a\nb"\n2,6" pipe,c\n3,7,d\n')
+    options = {"header": "true", "multiLine": "true"}
+    expected = spark.read.options(inferSchema="true", **options).csv(str(path)).collect()
+    assert len(expected) == 3
+    assert sorted(read_by(spark, entry, path, "csv", options).collect()) == sorted(expected)
 
 
 @pytest.mark.rule("2.2")
@@ -193,46 +257,29 @@ def test_elements_of_different_forms(spark: SparkSession, tmp_path: Path, option
         path = tmp_path / f"{number}.xml"
         path.write_text(f"<rows>{records}</rows>")
         schema = spark.read.options(**given).xml(str(path)).schema
-        assert inferred_types(path, "xml", given) == {
-            field.name: field.dataType.simpleString() for field in schema
-        }, name
+        assert inferred_types(path, "xml", given) == types_of(schema), name
         expected = spark.read.options(**given).schema(schema).xml(str(path)).collect()
         found = rows_of([path], schema, cf_format="xml", **given)
         assert found == [row.asDict(recursive=True) for row in expected], name
 
 
 @pytest.mark.rule("3.1")
-@pytest.mark.parametrize("form", list(OPTIONS))
-def test_values_in_every_spelling_are_those_of_spark(spark: SparkSession, tmp_path: Path, form: str) -> None:
-    for dtype in TYPES:
+def test_values_in_every_spelling_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    for form, dtype in product(OPTIONS, TYPES):
         left_out = {"20240102", "9" * 41}  # Years that Python does not have.
         if form == "json" and dtype == "date":
             left_out |= {"+5", "-0"}  # Spark takes small numbers for days since 1970.
         texts = [text for text in (*TIMES, *NUMBERS, *_OTHERS[form]) if text not in left_out]
         if form == "xml" and dtype in ("int", "bigint", "double"):
             texts = ["1,234", "1e5", "1.5", "x"]  # Spark takes the number at the beginning of a text.
-        path = write_records(tmp_path, form, texts)
+        path = write_rows(tmp_path, form, ["k", "v"], enumerate(texts))
         reader = spark.read.format(form).options(**READER[form])
         expected = reader.schema(f"k int, v {dtype}, _corrupt_record string").load(str(path))
         rows = rows_of([path], expected.schema, cf_format=form, **READER[form])
         found = {row["k"]: _plain(row["v"]) for row in rows}
         wanted = {row["k"]: _plain(row["v"]) for row in expected.cache().collect()}
         named = {text: (wanted[n], found[n]) for n, text in enumerate(texts)}
-        assert {text: both for text, both in named.items() if both[0] != both[1]} == {}, dtype
-
-
-def write_records(folder: Path, form: str, texts: list[str]) -> Path:
-    """Write a file with a record for each text, with the columns k (its number) and v."""
-    path = folder / f"records.{form}"
-    if form == "json":
-        path.write_text("".join(json.dumps({"k": n, "v": text}) + "\n" for n, text in enumerate(texts)))
-    elif form == "xml":
-        rows = (f"<row><k>{n}</k><v>{escape(text)}</v></row>" for n, text in enumerate(texts))
-        path.write_text(f"<rows>{''.join(rows)}</rows>")
-    else:
-        with path.open("w", newline="") as file:
-            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("k", "v"), *enumerate(texts)])
-    return path
+        assert {text: both for text, both in named.items() if both[0] != both[1]} == {}, (form, dtype)
 
 
 # The spelling of infinity differs by format.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,12 +35,22 @@ if TYPE_CHECKING:
     from lakeward.cli.output_streams import Streams
     from lakeward.session import Settings
 
-    Enter = Callable[[SparkSession], None]
-
 FORMATS = ("table", "json", "csv")
 
 
 _EXIT_COMMANDS = ("exit", "quit", "exit;", "quit;")
+
+
+@dataclass(frozen=True)
+class StartSchema:
+    """The schema that statements begin in.
+
+    It is created if the user has chosen it. The default is not: a CREATE SCHEMA of the user would fail, and
+    code that lacks one would run.
+    """
+
+    name: str
+    is_chosen: bool
 
 
 @click.command(
@@ -81,13 +91,11 @@ def sql(
     text = statement_text(texts, file)
     context = find_context(target, variables, needs_bundle=False)
     first = context.default_schema
-    place = catalog or first[0], schema or first[1]
-    settings = context.settings.with_(catalog=place[0])
-    # The default schema is not created: a CREATE SCHEMA of the user would fail, and code that lacks one run.
-    enter = partial(enter_existing if catalog is None and schema is None else create_and_enter, place=place)
+    settings = context.settings.with_(catalog=catalog or first[0])
+    start = StartSchema(schema or first[1], is_chosen=catalog is not None or schema is not None)
     if text is None:
-        return run_prompt(settings, form, enter, parameters)
-    return run_all(split(text), settings, form, enter, parameters)
+        return run_prompt(settings, form, start, parameters)
+    return run_all(split(text), settings, form, start, parameters)
 
 
 def refuse_arguments(ctx: click.Context) -> None:
@@ -117,9 +125,9 @@ def statement_text(texts: tuple[str, ...], file: Path | None) -> str | None:
 
 
 def run_all(
-    statements: list[str], settings: Settings, form: str, enter: Enter, parameters: Mapping[str, str]
+    statements: list[str], settings: Settings, form: str, start: StartSchema, parameters: Mapping[str, str]
 ) -> int:
-    """Run the statements in order, and stop at the first that fails; the exit code."""
+    """Run the statements in order, beginning in `start`, and stop at the first that fails; the exit code."""
     from lakeward.cli.output_streams import redirect_output
 
     if not statements:
@@ -128,7 +136,7 @@ def run_all(
         )
     with redirect_output() as streams:
         with startup_spinner(streams):
-            spark = warehouse_session(settings, enter)
+            spark = warehouse_session(settings, start)
         for statement in statements:
             try:
                 run_one(spark, statement, form, streams, parameters)
@@ -159,28 +167,17 @@ def print_error(
     show_hint(message, settings, streams)
 
 
-def enter_existing(spark: SparkSession, place: tuple[str, str]) -> None:
-    """Make the schema of `place`, in the current catalog, the current one if it exists."""
-    from lakeward.session import enter_schema
-
-    enter_schema(spark, place[1])
-
-
-def create_and_enter(spark: SparkSession, place: tuple[str, str]) -> None:
-    """Make the schema of `place` the current one, and create what is missing of it."""
-    from lakeward.session import create_and_enter_schema
-
-    create_and_enter_schema(spark, *place)
-
-
-def warehouse_session(settings: Settings, enter: Enter) -> SparkSession:
-    """Return a session that runs statements as a SQL warehouse does, after `enter` has chosen its schema."""
-    from lakeward.session import session
+def warehouse_session(settings: Settings, start: StartSchema) -> SparkSession:
+    """Return a session that runs statements as a SQL warehouse does, and begins in `start`."""
+    from lakeward.session import create_and_enter_schema, enter_schema, session
     from lakeward.sql import WAREHOUSE_SESSION
 
     spark = session(settings)
     spark.conf.set(WAREHOUSE_SESSION, "true")
-    enter(spark)
+    if start.is_chosen:
+        create_and_enter_schema(spark, settings.catalog, start.name)
+    else:
+        enter_schema(spark, start.name)
     return spark
 
 
@@ -211,7 +208,7 @@ def run_one(
     streams.out.flush()
 
 
-def run_prompt(settings: Settings, form: str, enter: Enter, parameters: Mapping[str, str]) -> int:
+def run_prompt(settings: Settings, form: str, start: StartSchema, parameters: Mapping[str, str]) -> int:
     """Read statements and print their results until `exit` or Ctrl-D; the exit code.
 
     Ctrl-C leaves the statement that is being typed, or stops the one that runs.
@@ -221,7 +218,7 @@ def run_prompt(settings: Settings, form: str, enter: Enter, parameters: Mapping[
 
     session = prompt_session(settings)
     with redirect_output() as streams, startup_spinner(streams):
-        spark = warehouse_session(settings, enter)
+        spark = warehouse_session(settings, start)
     where = f"{settings.target} · {settings.catalog}.{spark.catalog.currentDatabase()}"
     print(f"{where} · statements end with ; · exit or Ctrl-D leaves")
     while True:

@@ -48,13 +48,12 @@ _VOLUME = re.compile(r"(?<![\w.-])(?:dbfs:|file:|/dbfs)?/Volumes/(?P<name>[\w-]+
 
 def table_hint(text: str, settings: Settings) -> str | None:
     """Return what to do about the table that the error `text` does not find; None for other errors."""
-    from lakeward.seeds import current_schema_of, missing_table, seed_hint
+    from lakeward.seeds import missing_table, seed_hint
 
     name = missing_table(text)
     if name is None or len(name) > 3 or "Did you mean" in text:
         return None
-    catalog, schema = current_schema_of(text) or (settings.catalog, settings.schema)
-    full = [*[catalog, schema][: 3 - len(name)], *name]
+    full = complete_name(name, text, settings)
     near = near_tables(full, settings)
     if near and near[0].rpartition(".")[2] != name[-1].lower():
         return near_tables_hint(near, name)
@@ -62,6 +61,14 @@ def table_hint(text: str, settings: Settings) -> str | None:
     if "lakeward seed" not in text:
         parts.append(seed_hint(".".join(full)))
     return " ".join(parts) or None
+
+
+def complete_name(name: list[str], text: str, settings: Settings) -> list[str]:
+    """Return catalog, schema and table of a name of at most three parts, as the error `text` searched it."""
+    from lakeward.seeds import current_schema_of
+
+    catalog, schema = current_schema_of(text) or (settings.catalog, settings.schema)
+    return [*[catalog, schema][: 3 - len(name)], *name]
 
 
 def near_tables_hint(near: list[str], name: list[str]) -> str:

@@ -7,7 +7,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from lakeward.seeds import current_schema_of, missing_tables
+from lakeward.hints.near_names import complete_name
+from lakeward.seeds import missing_tables
 
 if TYPE_CHECKING:
     from lakeward.check import TableSource
@@ -22,9 +23,8 @@ _KINDS = ("sql", "notebook", "python", "dbt", "dataset")
 def table_sources_hint(text: str, settings: Settings) -> str | None:
     """Return which files create the tables that the error `text` does not find, and how to run them."""
     of_pipeline = [found["name"].split(".") for found in NO_DATASET.finditer(text)]
-    catalog, schema = current_schema_of(text) or (settings.catalog, settings.schema)
-    missing = [*of_pipeline, *missing_tables(text)]
-    full = [(*[catalog, schema][: 3 - len(name)], *name) for name in missing if len(name) <= 3]
+    missing = [name for name in (*of_pipeline, *missing_tables(text)) if len(name) <= 3]
+    full = [tuple(complete_name(name, text, settings)) for name in missing]
     if not full:
         return None
     from lakeward.check import table_sources

@@ -7,6 +7,7 @@ has a module of the same name, or the user may have edited the file.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
 from time import time
@@ -44,7 +45,8 @@ class WorkerModules:
         for name in loaded:
             self._checked.setdefault(name, self._last_check)
         self._last_check = time()
-        if any(self._is_stale(name, file) for name, file in loaded.items()):
+        folders = {top: _folders_of(top) for top in {name.partition(".")[0] for name in loaded}}
+        if any(self._is_stale(name, file, folders) for name, file in loaded.items()):
             for name in loaded:
                 del sys.modules[name]
             self._checked.clear()
@@ -61,9 +63,9 @@ class WorkerModules:
             name: file for name, file in files.items() if not file.name.endswith(tuple(EXTENSION_SUFFIXES))
         }
 
-    def _is_stale(self, name: str, file: Path) -> bool:
+    def _is_stale(self, name: str, file: Path, folders: Mapping[str, set[str]]) -> bool:
         depth = name.count(".") + (1 if file.stem == "__init__" else 0)
-        if len(file.parents) <= depth or str(file.parents[depth]) not in _folders_of(name.partition(".")[0]):
+        if len(file.parents) <= depth or str(file.parents[depth]) not in folders[name.partition(".")[0]]:
             return True
         # The module may be in an archive.
         found = next(path for path in (file, *file.parents) if path.exists())

@@ -111,13 +111,7 @@ class TextFormats:
             parse_zone(zone) or parse_zone("UTC"),  # type: ignore[arg-type]
             _date_pattern(options, "timestampFormat"),
             _date_pattern(options, "timestampNTZFormat"),
-            # Spark's XML reader has a default; without a pattern, other forms of dates are read, too.
-            _date_pattern(options, "dateFormat")
-            or (
-                _compile_pattern("yyyy-MM-dd")
-                if options.format == "xml" and options.flag("preferDate")
-                else None
-            ),
+            _date_pattern(options, "dateFormat") or _default_date_pattern(options),
             tuple(words.items()),
             not is_plain_text,
             options.format == "xml",
@@ -145,6 +139,12 @@ def _date_pattern(options: Options, key: str) -> DatePattern | None:
             f"Option {key} is set to {text!r}; expected {error}.",
             next_step="Correct the pattern, or read the column as text and convert it with to_timestamp.",
         ) from None
+
+
+def _default_date_pattern(options: Options) -> DatePattern | None:
+    """Return the default of Spark's XML reader; without a pattern, dates are read in more forms."""
+    has_default = options.format == "xml" and options.flag("preferDate")
+    return _compile_pattern("yyyy-MM-dd") if has_default else None
 
 
 def _pattern_condition(text: str) -> str:
@@ -195,10 +195,9 @@ def value_parser(dtype: DataType, formats: TextFormats) -> Callable[[str], Any]:
         limit = 1 << RANGES[name]
         return lambda text: _parse_integer(text, limit)
     if name in ("float", "double"):
-        words, ungrouped = dict(formats.special), "," if formats.grouped_doubles else None
-        return lambda text: (
-            words[text] if text in words else _parse_float(text.replace(ungrouped, "") if ungrouped else text)
-        )
+        words = dict(formats.special)
+        parse = _parse_grouped_float if formats.grouped_doubles else _parse_float
+        return lambda text: words[text] if text in words else parse(text)
     if name == "boolean":
         return lambda text: {"true": True, "false": False}.get(text.lower())
     if name == "timestamp":
@@ -233,6 +232,10 @@ def _parse_float(text: str) -> float | None:
         return float(text[:-1] if text[-1:] in ("f", "d", "F", "D") else text)
     except ValueError:
         return None
+
+
+def _parse_grouped_float(text: str) -> float | None:
+    return _parse_float(text.replace(",", ""))
 
 
 def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:

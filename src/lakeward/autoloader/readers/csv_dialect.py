@@ -10,6 +10,8 @@ from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
 
 Row = list["str | None"]
+# `opening` is a quote at the end of a line; `unquoted` includes values with a quote without an escape.
+ValueEnd = Literal["unquoted", "closed", "open", "opening"]
 
 
 def _require_valid_values(options: Options) -> None:
@@ -120,8 +122,8 @@ class CsvDialect:
                 values = [self._trimmed(str(value)) for value in values]
             return [None if value in ("", self.null) else value for value in values]
         return [
-            self._quoted(value) if is_quoted else self._plain(value)
-            for value, is_quoted in self._values(line)
+            self._quoted(value) if end in ("closed", "open") else self._plain(value)
+            for value, end in self._values(line)
         ]
 
     def _plain(self, value: str) -> str | None:
@@ -137,25 +139,30 @@ class CsvDialect:
             value = value.lstrip(" \t")
         return value.rstrip(" \t") if self.trim_end else value
 
-    def _values(self, line: str) -> Iterator[tuple[str, bool]]:
+    def _values(self, line: str, *, begins_within: bool = False) -> Iterator[tuple[str, ValueEnd]]:
+        """Yield the values of a line and what ends them; the first may continue a value in quotes."""
         at, end = 0, len(line)
         while True:
             start = at
             while start < end and line[start] in " \t" and line[start] != self.sep:
                 start += 1
-            if line.startswith(self.quote, start) and (start == at or self.trim_start):
+            if begins_within:
+                value, at, end_of_value = self._read_quoted(line, 0)
+                yield value, end_of_value
+                begins_within = False
+            elif line.startswith(self.quote, start) and (start == at or self.trim_start):
                 value, at, end_of_value = self._read_quoted(line, start + 1)
-                yield value, end_of_value != "unescaped"
+                yield value, end_of_value
             else:
                 stop = line.find(self.sep, at)
                 stop = end if stop < 0 else stop
-                yield line[at:stop], False
+                yield line[at:stop], "unquoted"
                 at = stop
             if at >= end:
                 return
             at += len(self.sep)
             if at == end:
-                yield "", False
+                yield "", "unquoted"
                 return
 
     def ends_within_quotes(self, line: str, *, begins_within: bool) -> bool:
@@ -163,29 +170,10 @@ class CsvDialect:
 
         `begins_within` is that of the line before, if both are of one record.
         """
-        at = 0
-        if begins_within:
-            _, at, end_of_value = self._read_quoted(line, 0)
-            if end_of_value == "open":
-                return True
-            at = self._after_separator(line, at)
-        while 0 <= at < len(line):
-            start = at
-            while line[start : start + 1] in (" ", "\t") and line[start] != self.sep:
-                start += 1
-            if line.startswith(self.quote, start) and (start == at or self.trim_start):
-                _, at, end_of_value = self._read_quoted(line, start + 1)
-                if end_of_value == "open" or start + 1 == len(line):
-                    return True
-            at = self._after_separator(line, at)
-        return False
+        *_, (_, end_of_value) = self._values(line, begins_within=begins_within)
+        return end_of_value in ("open", "opening")
 
-    def _after_separator(self, line: str, at: int) -> int:
-        """Return where the value after the next separator begins; -1 after the last one."""
-        found = line.find(self.sep, at)
-        return found + len(self.sep) if found >= 0 else -1
-
-    def _read_quoted(self, line: str, at: int) -> tuple[str, int, Literal["closed", "open", "unescaped"]]:
+    def _read_quoted(self, line: str, at: int) -> tuple[str, int, ValueEnd]:
         """Return the value after an opening quote, its end, and what ends it.
 
         An unescaped quote inside makes it an unquoted value up to the next separator (STOP_AT_DELIMITER), is
@@ -194,7 +182,7 @@ class CsvDialect:
         out: list[str] = []
         end = len(line)
         if at == end:
-            return self.quote, end, "unescaped"
+            return self.quote, end, "opening"
         while at < end:
             char = line[at]
             if char == self.escape and at + 1 < end and line[at + 1] in (self.quote, self.escape):
@@ -225,17 +213,17 @@ class CsvDialect:
                     return self._unescaped(line, run)
                 stop = line.find(self.sep, run)
                 stop = end if stop < 0 else stop
-                return f"{self.quote}{''.join(out)}{self.quote}{line[run:stop]}", stop, "unescaped"
+                return f"{self.quote}{''.join(out)}{self.quote}{line[run:stop]}", stop, "unquoted"
             out.append(char)
             at += 1
         return "".join(out), end, "open"
 
-    def _unescaped(self, line: str, at: int) -> tuple[str, int, Literal["unescaped"]]:
+    def _unescaped(self, line: str, at: int) -> tuple[str, int, ValueEnd]:
         """Return a null value up to the next separator, or raise."""
         if self.unescaped == "RAISE_ERROR":
             raise _malformed_record(line, "a quoted value has a quote without an escape")
         stop = line.find(self.sep, at)
-        return "", len(line) if stop < 0 else stop, "unescaped"
+        return "", len(line) if stop < 0 else stop, "unquoted"
 
 
 def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
