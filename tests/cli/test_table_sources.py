@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -164,19 +165,47 @@ def test_a_folder_with_very_many_files_is_searched_in_part(
     assert bool(sources_named(ERRORS["statement"], settings)) == is_found
 
 
-@pytest.mark.parametrize("name", ["orders.sql", "orders.ipynb"])
-def test_a_file_begins_in_the_catalog_and_schema_that_are_given(inside: Inside, name: str) -> None:
+CREATE = "CREATE TABLE NAME AS SELECT 7 AS id"
+CELL = {**CELLS["cells"][0], "source": "%sql\n" + CREATE}  # type: ignore[dict-item]
+QUERY = {"language": "sql", "notebookMetadata": {"sqlQueryOptions": {"catalog": "main", "schema": "default"}}}
+# How a command gets a statement with a short name: arguments, and the file that they name.
+COMMANDS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "statement": (("sql", "-e", CREATE), ""),
+    "file.sql": (("sql", "-f", "file.sql"), CREATE),
+    "source.sql": (("notebook", "source.sql"), "-- Databricks notebook source\n" + CREATE),
+    "source.py": (("notebook", "source.py"), f'# Databricks notebook source\nspark.sql("{CREATE}")\n'),
+    "cells.ipynb": (("notebook", "cells.ipynb"), json.dumps({**CELLS, "cells": [CELL]})),
+    # The catalog and the schema that are selected in it are not those of the options.
+    "editor.dbquery.ipynb": (
+        ("notebook", "editor.dbquery.ipynb"),
+        json.dumps(
+            {
+                **CELLS,
+                "cells": [{**CELL, "source": CREATE}],
+                "metadata": {"application/vnd.databricks.v1+notebook": QUERY},
+            }
+        ),
+    ),
+}
+PLACES = {
+    ("--catalog", "given", "--schema", "raw"): "given.raw",
+    ("--catalog", "given"): "given.default",
+    ("--schema", "raw"): "main.raw",
+}
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_begins_in_the_catalog_and_schema_that_are_given(
+    inside: Inside, command: str, place: tuple[str, ...]
+) -> None:
     """They are created, as the hint about a missing table needs them."""
-    cell = {**CELLS["cells"][0], "source": "%sql\nCREATE TABLE orders AS SELECT 7 AS id"}  # type: ignore[dict-item]
-    contents = {
-        "orders.sql": "CREATE TABLE orders AS SELECT 7 AS id",
-        "orders.ipynb": json.dumps({**CELLS, "cells": [cell]}),
-    }
-    write_files(inside.folder, {name: contents[name]})
-    command = ("sql", "-f") if name.endswith(".sql") else ("notebook",)
-    place = ("--catalog", "given", "--schema", name.rpartition(".")[2])
-    assert inside(*command, name, *place).returncode == 0
-    read = inside("sql", "--format", "csv", "-e", f"SELECT id FROM given.{place[-1]}.orders")
+    table = f"t_{uuid.uuid4().hex}"
+    arguments, content = COMMANDS[command]
+    write_files(inside.folder, {command: content.replace("NAME", table)})
+    done = inside(*(each.replace("NAME", table) for each in arguments), *place)
+    assert done.returncode == 0, done.stderr
+    read = inside("sql", "--format", "csv", "-e", f"SELECT id FROM {PLACES[place]}.{table}")
     assert read.stdout.split() == ["id", "7"]
 
 
