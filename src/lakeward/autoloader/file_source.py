@@ -102,6 +102,8 @@ def create_read_plan(
         rescued: The rescued data column; ignored for formats without one.
         user_schema: The user's schema.
     """
+    from lakeward.autoloader.schema.schema_resolution import reads_nanos_as_long
+
     conf = spark.conf
     return ReadPlan(
         token=uuid.uuid4().hex,
@@ -121,6 +123,7 @@ def create_read_plan(
         infer_types=options.infer_types,
         case_sensitive=options.flag("readerCaseSensitive"),
         time_zone=options.text("timeZone") or str(conf.get("spark.sql.session.timeZone")),
+        nanos_as_long=reads_nanos_as_long(spark),
         parallelism=java_session(spark).sparkContext().defaultParallelism(),
         options=options.without_secrets().raw,
     )
@@ -231,10 +234,13 @@ class FileSource:
         With `adds_corrupt` malformed JSON records get a column, where nothing else keeps them.
         Raises CloudFilesError if nothing can be inferred.
         """
+        from pyspark.sql import SparkSession
+
         from lakeward.autoloader.schema.schema_resolution import (
             ResolvedSchema,
             apply_hints_option,
             infer_version,
+            reads_nanos_as_long,
         )
 
         version = infer_version(
@@ -243,6 +249,7 @@ class FileSource:
             files,
             lambda: files if of is None else of,
             is_batch=True,
+            nanos_as_long=reads_nanos_as_long(SparkSession.active()),
             adds_corrupt=adds_corrupt,
         )
         if has_fixed_schema(self.options):

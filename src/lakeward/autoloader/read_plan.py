@@ -95,6 +95,7 @@ class ReadPlan:
         scan_bytes: Mean size of files from which Spark's own readers read a batch (`scan_planning`); None for
             streams that the Python readers read.
         any_name: Whether Spark's readers read files whose names are not ASCII.
+        nanos_as_long: Whether timestamps of Parquet in nanoseconds are BIGINT.
     """
 
     token: str
@@ -119,6 +120,7 @@ class ReadPlan:
     metadata: bool = True
     scan_bytes: int | None = None
     any_name: bool = False
+    nanos_as_long: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> str:

@@ -340,10 +340,17 @@ def _read_varint(chunk: bytes) -> int:
 
 @dataclass(frozen=True)
 class ColumnarFile:
-    """An opened file of a format with types."""
+    """An opened file of a format with types.
+
+    Attributes:
+        schema: The columns, typed as Spark reads them.
+        batches: The rows.
+        illegal: Columns with a type that Spark's Parquet reader refuses, and that type.
+    """
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
+    illegal: Mapping[str, str] = field(default_factory=dict)
 
 
 # Opens the content of a file. Raises ValueError or OSError if the content has another format.

@@ -257,7 +257,9 @@ def _infer_version(spark: SparkSession, options: Options, lister: FileLister) ->
         max_bytes = parse_bytes(str(spark.conf.get(f"{_SAMPLE}.numBytes", "50gb")))
         return sample_files(files, max_files=max_files, max_bytes=max_bytes)
 
-    return infer_version(options, lister, files, sample, is_batch=False)
+    return infer_version(
+        options, lister, files, sample, is_batch=False, nanos_as_long=reads_nanos_as_long(spark)
+    )
 
 
 def infer_version(
@@ -267,6 +269,7 @@ def infer_version(
     sample: Callable[[], Sequence[FileStatus]],
     *,
     is_batch: bool,
+    nanos_as_long: bool,
     adds_corrupt: bool = False,
 ) -> SchemaVersion:
     """Infer the partition columns of `files`, and their data columns from those that `sample` returns.
@@ -279,6 +282,7 @@ def infer_version(
         files: The files of the source.
         sample: Returns the files that are read.
         is_batch: Whether a batch reads them.
+        nanos_as_long: Whether timestamps of Parquet in nanoseconds are BIGINT.
         adds_corrupt: Whether malformed JSON records get a column.
 
     Raises:
@@ -297,7 +301,9 @@ def infer_version(
             if is_batch
             else "Start the stream after files have arrived, or set a schema with .schema(…).",
         )
-    data = infer_schema(list(sample()), options, also_orc=is_batch, adds_corrupt=adds_corrupt)
+    data = infer_schema(
+        list(sample()), options, also_orc=is_batch, adds_corrupt=adds_corrupt, nanos_as_long=nanos_as_long
+    )
     if not is_batch:
         _reject_duplicate_columns(options, data, partitions)
     return StructType([field for field in data.fields if field.name not in partitions.names]), partitions
@@ -370,17 +376,35 @@ def sample_files(files: Sequence[FileStatus], *, max_files: int, max_bytes: int)
     return sorted(chosen, key=lambda s: (s.mtime, s.key))
 
 
+def reads_nanos_as_long(spark: SparkSession) -> bool:
+    """Return whether the session reads timestamps of Parquet in nanoseconds as BIGINT."""
+    from lakeward.autoloader.readers.parquet import NANOS_AS_LONG
+
+    return str(spark.conf.get(NANOS_AS_LONG)).lower() == "true"
+
+
 def infer_schema(
-    files: Sequence[FileStatus], options: Options, *, also_orc: bool = False, adds_corrupt: bool = False
+    files: Sequence[FileStatus],
+    options: Options,
+    *,
+    also_orc: bool = False,
+    adds_corrupt: bool = False,
+    nanos_as_long: bool = False,
 ) -> StructType:
     """Infer the schema of files; raise CF_FAILED_TO_INFER_SCHEMA, with a reason, if none is readable.
 
-    `also_orc` includes ORC, whose schema Auto Loader does not infer (AL-2.2). `adds_corrupt` adds a column
-    for malformed JSON records.
+    Args:
+        files: The files.
+        options: The options of the source.
+        also_orc: Whether ORC is read, whose schema Auto Loader does not infer (AL-2.2).
+        adds_corrupt: Whether malformed JSON records get a column.
+        nanos_as_long: Whether timestamps of Parquet in nanoseconds are BIGINT.
     """
     from lakeward.autoloader.readers.file_contents import FileContents
 
-    inference = _create_inference(options, also_orc=also_orc, adds_corrupt=adds_corrupt)
+    inference = _create_inference(
+        options, also_orc=also_orc, adds_corrupt=adds_corrupt, nanos_as_long=nanos_as_long
+    )
     contents = FileContents(options)
     reasons = [reason for _, data in contents.read_all(files) if (reason := inference.add(data))]
     schema = inference.schema()
@@ -396,7 +420,9 @@ def infer_schema(
     return schema
 
 
-def _create_inference(options: Options, *, also_orc: bool, adds_corrupt: bool) -> Inference:
+def _create_inference(
+    options: Options, *, also_orc: bool, adds_corrupt: bool, nanos_as_long: bool
+) -> Inference:
     if options.format == "json":
         from lakeward.autoloader.schema.json_inference import JsonInference
 
@@ -417,7 +443,7 @@ def _create_inference(options: Options, *, also_orc: bool, adds_corrupt: bool) -
     if options.format in ("parquet", "avro") or (also_orc and options.format == "orc"):
         from lakeward.autoloader.readers.columnar import ColumnarInference, file_opener
 
-        return ColumnarInference(file_opener(options))
+        return ColumnarInference(file_opener(options, nanos_as_long=nanos_as_long))
     raise CloudFilesError(
         "CF_UNSUPPORTED_FORMAT_FOR_SCHEMA_INFERENCE",
         f"The schema of {options.format} files cannot be inferred.",
