@@ -31,7 +31,7 @@ def read_by(spark: SparkSession, entry: str, path: Path, form: str, options: dic
             "COPY_OPTIONS ('mergeSchema' = 'true')"
         )
     else:
-        place = str(path.with_suffix(".state"))
+        place = str(path.parent / f"{table}.state")
         stream = spark.readStream.format("cloudFiles").options(**options).option("cloudFiles.format", form)
         stream = stream.option("cloudFiles.inferColumnTypes", "true").option(
             "cloudFiles.schemaLocation", place

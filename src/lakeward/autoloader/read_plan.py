@@ -197,8 +197,9 @@ def raw_metadata_field() -> StructField:
 
 def encode_file_metadata(status: FileStatus) -> str:
     """Encode a file as the string that `_metadata_struct` parses."""
-    name = status.key.rpartition("/")[2]
-    return _SEPARATOR.join((FileNames.encode(status.key), name, str(status.size), str(status.mtime)))
+    path = FileNames.encode(status.key)
+    # As in Spark, the name is the end of the path, encoded, too.
+    return _SEPARATOR.join((path, path.rpartition("/")[2], str(status.size), str(status.mtime)))
 
 
 def _metadata_struct() -> Column:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,9 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql.types import (
     BinaryType,
     DataType,
-    DateType,
-    DoubleType,
-    IntegerType,
     LongType,
     StringType,
     StructField,
@@ -36,6 +32,7 @@ from lakeward.autoloader.options.option_parsing import parse_bytes, parse_int
 from lakeward.autoloader.options.option_validation import require_format_options
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.options.schema_options import evolution_mode, has_fixed_schema, rescued_column
+from lakeward.autoloader.schema.partition_inference import infer_partition_type
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
@@ -150,41 +147,10 @@ def infer_partition_schema(
         return StructType([field for field in user_schema.fields if field.name.lower() in in_paths])
     return StructType(
         [
-            StructField(name, _partition_type([partition_value(path, name) for path in below]))
+            StructField(name, infer_partition_type(partition_value(path, name) for path in below))
             for name in names
         ]
     )
-
-
-def _partition_type(texts: Sequence[str | None]) -> DataType:
-    # Imports Arrow, which a stream with a stored schema starts without.
-    from lakeward.autoloader.conversion.type_merging import merge_types
-
-    merged: DataType | None = None
-    for text in texts:
-        if text is not None:
-            dtype = _value_type(text)
-            merged = dtype if merged is None else merge_types(merged, dtype)
-    return merged or StringType()
-
-
-def _value_type(text: str) -> DataType:
-    from lakeward.autoloader.conversion.text_parsing import parse_date
-
-    if re.fullmatch(r"-?[0-9]+", text):
-        value = int(text)
-        if -(1 << 31) <= value < 1 << 31:
-            return IntegerType()
-        return LongType() if -(1 << 63) <= value < 1 << 63 else StringType()
-    if len(text) == 10 and parse_date(text) is not None:
-        return DateType()
-    try:
-        if "_" not in text and any(char.isdigit() for char in text):
-            float(text)
-            return DoubleType()
-    except ValueError:
-        pass
-    return StringType()
 
 
 _SAMPLE = "spark.databricks.cloudFiles.schemaInference.sampleSize"
