@@ -127,7 +127,7 @@ def written(tmp_path: Path, shape: str, names: list[str], **settings: Any) -> Pa
 STORED = [name for name in READ if name != "time_us"]
 
 
-@pytest.mark.rule("2.2", "2.3")
+@pytest.mark.rule("2.2", "2.3.6")
 def test_types_and_values_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     """Every type of Arrow, in every shape, with Arrow's own schema in the file and without it."""
     for shape in SHAPES:

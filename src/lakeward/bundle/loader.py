@@ -176,7 +176,7 @@ def resolve_bundle(tree: Node, options: ResolutionOptions) -> Bundle:
     tree = resolve_references(tree, ("resources",), resource_ids(tree), unchecked=("variables",))
     require_resolved(tree, SECTIONS - {"scripts", "variables"})
     # Again: values of variables, and resources of Python code.
-    tree, mistyped = without_mistyped(tree)
+    tree, mistyped = without_mistyped(tree, is_resolved=True)
     notices += mistyped
     mode = tree.children["bundle"].get("mode")
     config = plain(tree)

@@ -93,7 +93,7 @@ def task_of(job_key: str, key: str, definition: Mapping[str, Any]) -> Task:
         disabled=definition.get("disabled") is True,
         run_if=run_if,
         outcomes={
-            str(edge["task_key"]): str(edge["outcome"]).lower()
+            str(edge.get("task_key")): str(edge["outcome"]).lower()
             for edge in edges
             if edge.get("outcome") is not None
         },

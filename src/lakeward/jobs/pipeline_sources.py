@@ -34,8 +34,12 @@ def sources(
     found: list[Path] = []
     for library in pipeline.get("libraries") or ():
         for kind, field in (("glob", "include"), ("file", "path"), ("notebook", "path")):
-            if kind in library:
-                found += _matches(root, key, str(library[kind][field]), settings)
+            if library.get(kind) is None:
+                continue
+            if not library[kind].get(field):
+                message = f"A library of the pipeline {key} is a {kind} without {field}."
+                raise ConfigurationError("SOURCE_NOT_FOUND", message, next_step=f"Write {kind}.{field}.")
+            found += _matches(root, key, str(library[kind][field]), settings)
     connector = connector_of(pipeline)
     if not found and connector is not None:
         message = f"The pipeline {key} is one of Lakeflow Connect ({connector}), which cannot be run here."

@@ -126,7 +126,8 @@ class ColumnCast:
         if is_list(source) and pa.types.is_list(target):
             return self._fits(source.value_type, target.value_type)
         if self.zone is not None and pa.types.is_timestamp(source) and pa.types.is_timestamp(target):
-            return True
+            # Those of ORC itself have nanoseconds; Spark's TIMESTAMP_NTZ is not read as TIMESTAMP.
+            return bool(source.unit == "ns" or source == target)
         plain = spark_compatible_type(source)
         return plain == target or (self.widens and _is_wider(target, plain))
 

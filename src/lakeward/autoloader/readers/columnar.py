@@ -16,9 +16,12 @@ import msgspec
 import pyarrow as pa
 
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
+from lakeward.autoloader.conversion.reader_cast import ReaderCast, TypeMismatchError
+from lakeward.autoloader.discovery.file_listing import FileNames
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.readers.file_contents import ColumnarFile, FileContents, FileOpener, NewFieldsError
 from lakeward.autoloader.readers.parquet import illegal_type_error, open_parquet
+from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
@@ -66,6 +69,7 @@ class ColumnarReader:
         is_orc = plan.format == "orc"
         widens = is_orc or plan.mode == "addNewColumnsWithTypeWidening"
         self._cast = ColumnCast(plan.case_sensitive, widens, plan.time_zone if is_orc else None)
+        self._without_rescue = None if builder.rescues else ReaderCast(plan.format, self._cast)
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches, file by file."""
@@ -117,7 +121,11 @@ class ColumnarReader:
             column = self._cast.match_name(name, names)
             rest: pa.Array | None = array
             if column is not None:
-                kept, rest = self._cast.split(array, self._builder.arrow.field(column).type)
+                target = self._builder.arrow.field(column).type
+                if self._without_rescue is not None:
+                    arrays[column] = self._convert(self._without_rescue, array, target, column, status)
+                    continue
+                kept, rest = self._cast.split(array, target)
                 if kept is not None:
                     arrays[column] = kept
             if rest is not None and name not in self._builder.plan.partitions:
@@ -127,6 +135,15 @@ class ColumnarReader:
                 arrays[name] = pa.nulls(batch.num_rows, self._builder.arrow.field(name).type)
         rescued = self._rescue(surplus, batch.num_rows, status) if surplus and self._builder.rescues else None
         return self._builder.build(arrays, [(status, batch.num_rows)], rescued, None)
+
+    def _convert(
+        self, cast: ReaderCast, array: pa.Array, target: pa.DataType, column: str, status: FileStatus
+    ) -> pa.Array:
+        try:
+            return cast.convert(array, target, (column,))
+        except TypeMismatchError as error:
+            wanted = self._builder.data[column].simpleString().upper()
+            raise mismatched_type_error(self._builder.plan.format, error, wanted, status.key) from None
 
     def _rescue(self, surplus: dict[str, pa.Array], rows: int, status: FileStatus) -> list[str | None] | None:
         columns = {name: array.to_pylist(maps_as_pydicts="lossy") for name, array in surplus.items()}
@@ -159,6 +176,22 @@ def _orc_stripes(source: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         stripe = source.read_stripe(number)
         columns = [column.cast(field.type) for column, field in zip(stripe.columns, schema, strict=True)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def mismatched_type_error(form: str, error: TypeMismatchError, wanted: str, file: str) -> CloudFilesError:
+    """Return Spark's error for a column that its reader does not convert to the type of the schema."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    found = from_arrow_type(spark_compatible_type(error.found)).simpleString().upper()
+    advice = f"Declare it as {found} and cast it in the query"
+    column, shown = ".".join(error.path), FileNames.encode(file)
+    message = f"Column {column} is {found} in {shown}, which is not read as {wanted}."
+    if form == "orc":
+        return CloudFilesError("FAILED_READ_FILE.NO_HINT", message, next_step=f"{advice}.")
+    advice += "; or set rescuedDataColumn, which keeps the values that do not fit."
+    if form == "avro":
+        return CloudFilesError("FAILED_READ_FILE.NO_HINT", message, next_step=advice)
+    return CloudFilesError("FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH", message, next_step=advice)
 
 
 def file_opener(options: Options, *, nanos_as_long: bool = False) -> FileOpener:

@@ -32,8 +32,8 @@ class TextReader:
         self._contents = contents
         options = builder.options
         self._whole = options.flag("wholeText")
-        separator = options.line_separator
-        self._separator = None if separator is None else separator.encode(options.encoding)
+        separator, encoding = options.line_separator, options.encoding
+        self._separator = None if separator is None else separator.encode(encoding)
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches of many files, or of a part of one."""

@@ -48,8 +48,8 @@ _WORKSPACE = frozenset(
 
 # The type of a resource in databricks-sdk, and the fields that a bundle adds.
 _RESOURCES = {
-    "jobs": ("jobs.JobSettings", ("lifecycle", "permissions")),
-    "pipelines": ("pipelines/create", ("lifecycle", "permissions")),
+    "jobs": ("jobs.JobSettings", ("lifecycle",)),
+    "pipelines": ("pipelines/create", ("lifecycle",)),
 }
 
 
@@ -103,6 +103,10 @@ def _parts(node: Node) -> Iterator[Finding]:
             yield from _unknown_keys(resource, fields, types)
 
 
+PERMISSION_FIELDS = dict.fromkeys(("level", "user_name", "group_name", "service_principal_name"), "str")
+"""The fields of an entry of `permissions`, with their types."""
+
+
 def typed_resources(resources: Node) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     """Yield kind, fields and the types that these name, for each of `resources` whose fields are known."""
     for name, (kind, more) in _RESOURCES.items():
@@ -112,7 +116,11 @@ def typed_resources(resources: Node) -> Iterator[tuple[str, Mapping[str, Any], M
             from lakeward.databricks_shims.local_workspace import request_types
 
             types = request_types()
-            yield name, {**types[kind], **dict.fromkeys(more, "any")}, types
+            yield (
+                name,
+                {**types[kind], **dict.fromkeys(more, "any"), "permissions": [PERMISSION_FIELDS]},
+                types,
+            )
 
 
 def _unknown_keys(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:
