@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -28,9 +26,7 @@ from lakeward.autoloader.conversion.type_merging import (
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.xml_records import BrokenRecord, Item, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules
-from lakeward.autoloader.schema.json_inference import decimal_type, number_in_text
-
-_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+from lakeward.autoloader.schema.number_inference import decimal_type, is_double, number_in_text
 
 
 class XmlInference:
@@ -85,14 +81,13 @@ class XmlInference:
         return NullType() if not shown else self._number(shown) or self._word(shown)
 
     def _number(self, text: str) -> DataType | None:
-        """Return the type of a number; `NaN` and the like are not numbers here."""
         bare = text[1:] if text[0] in "+-" else text
         if bare.isascii() and bare.isdigit() and int(bare) < 1 << 63:
             return LongType()
         number = number_in_text(text) if self._decimals else None
         if number is not None:
             return decimal_type(number)
-        return DoubleType() if _NUMBER.fullmatch(bare) else None
+        return DoubleType() if is_double(text) else None
 
     def _word(self, text: str) -> DataType:
         dtype = infer_text_type(text, self._formats, prefer_date=self._prefer_date)
