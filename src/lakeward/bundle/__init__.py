@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.configuration.field_types import FIELD_TYPE
     from lakeward.bundle.configuration.findings import Finding
     from lakeward.bundle.configuration.includes import find_root
+    from lakeward.bundle.configuration.lookups import is_placeholder
     from lakeward.bundle.configuration.node import Position
     from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
     from lakeward.bundle.deployment import (
