@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakeward.autoloader.discovery.file_listing import FileNames, partition_value
+from lakeward.autoloader.discovery.file_listing import partition_value
+from lakeward.autoloader.discovery.file_names import FileNames
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.read_plan import METADATA, ReadPlan, encode_file_metadata
 

@@ -16,16 +16,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader.discovery.file_listing import (
-    COMPRESSED_SUFFIXES,
-    FileNames,
-    FileStatus,
-    Storage,
-    open_storage,
-)
+from lakeward.autoloader.discovery.file_listing import COMPRESSED_SUFFIXES, FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames
+from lakeward.autoloader.discovery.storage import Storage, open_storage
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.batch_builder import FileSpan, FileSpans, to_json
-from lakeward.autoloader.state import SkippedFiles, SkipReason
+from lakeward.autoloader.state.skipped_files import SkippedFiles, SkipReason
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:

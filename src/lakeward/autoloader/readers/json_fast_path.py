@@ -9,7 +9,7 @@ import pyarrow.json as pj
 
 from lakeward.autoloader.conversion.text_parsing import TextFormats, cast_text_column, parse_column
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
-from lakeward.autoloader.readers.json_values import count_object_lines
+from lakeward.autoloader.readers.json_text import count_object_lines
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

@@ -16,12 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
-from lakeward.autoloader.readers.batch_builder import (
-    BatchBuilder,
-    FileSpans,
-    join_json_object,
-    to_json,
-)
+from lakeward.autoloader.readers.batch_builder import BatchBuilder, FileSpans, join_json_object, to_json
 from lakeward.autoloader.readers.file_contents import (
     FileContents,
     MalformedRecordPolicy,
@@ -30,16 +25,18 @@ from lakeward.autoloader.readers.file_contents import (
 )
 from lakeward.autoloader.readers.json_fast_path import TIMES, JsonFastPath
 from lakeward.autoloader.readers.json_rows import RowBuffer
-from lakeward.autoloader.readers.json_values import (
+from lakeward.autoloader.readers.json_text import (
     InvalidJson,
     JsonText,
-    MatchRules,
     count_object_lines,
+    parts_of_lines,
+    raw_members,
+)
+from lakeward.autoloader.readers.json_values import (
+    MatchRules,
     json_value_reader,
     msgspec_record_type,
     msgspec_type,
-    parts_of_lines,
-    raw_members,
     raw_strings,
     rescued_json_value,
 )

@@ -29,7 +29,8 @@ from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parse
 from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, parse_records
-from lakeward.autoloader.readers.json_values import InvalidJson, JsonText, msgspec_record_type
+from lakeward.autoloader.readers.json_text import InvalidJson, JsonText
+from lakeward.autoloader.readers.json_values import msgspec_record_type
 from lakeward.autoloader.schema.number_inference import decimal_type, number_in_text
 
 # Arrow reads larger whole numbers as double, Spark as decimal.
