@@ -145,7 +145,7 @@ class ViewRefresh:
             return
         delta = rules.delta(changed)
         if delta.plus is not None and delta.minus is None:
-            self.plan.choose(Technique(better, True, estimate(better, self.changes, self.size)))
+            self.plan.choose(Technique(better, estimate(better, self.changes, self.size)))
 
     def _apply(
         self, rules: DeltaRules, root: PlanNode, dataset: Dataset, metadata: str, enforce: Enforce

@@ -84,7 +84,7 @@ class _ViewWriter:
         known = fingerprint_in(before.last_write().user_metadata) if before is not None else None
         always = update.full_refresh or self.dataset.options.refresh_policy == "full"
         if not always and fingerprint is not None and known == fingerprint:
-            return self._unchanged_result(RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0)]))
+            return self._unchanged_result(RefreshPlan("NO_OP", [Technique("NO_OP", 0.0)]))
         with temporary_conf(self.spark, self.evaluated.flow.spark_conf):
             has_observed_views = bool(self.evaluated.observed)
             refresh = plan_refresh(

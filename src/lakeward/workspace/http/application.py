@@ -47,8 +47,8 @@ from lakeward.workspace.state.store import now
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 from lakeward.workspace_connection import WORKSPACE_ID
 
-MAX_JSON_BYTES = 32 * 2**20
-MAX_UPLOAD_BYTES = 5 * 2**30
+_MAX_JSON_BYTES = 32 * 2**20
+_MAX_UPLOAD_BYTES = 5 * 2**30
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _HOST = re.compile(r"(127\.0\.0\.1|(lakeward\.)?localhost)(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 
@@ -61,8 +61,6 @@ class RequestHandler:
     context: ServerContext
     log: RequestLog
     uploads: Path
-    max_json_bytes: int = MAX_JSON_BYTES
-    max_upload_bytes: int = MAX_UPLOAD_BYTES
 
     async def __call__(self, request: Request) -> Response:
         began = time.perf_counter()
@@ -131,7 +129,7 @@ class RequestHandler:
 
     async def answer(self, request: Request, route: Route, at: str, user: str) -> tuple[int, Any]:
         """Return status and response of the route's handler."""
-        most = self.max_upload_bytes if route.upload else self.max_json_bytes
+        most = _MAX_UPLOAD_BYTES if route.upload else _MAX_JSON_BYTES
         announced = request.headers.get("content-length", "0")
         if announced.isdecimal() and int(announced) > most:
             raise too_large(most)
