@@ -122,7 +122,7 @@ class ColumnarReader:
             if name not in arrays:
                 arrays[name] = pa.nulls(batch.num_rows, self._builder.arrow.field(name).type)
         rescued = self._rescue(surplus, batch.num_rows, status) if surplus and self._builder.rescues else None
-        return self._builder.build(arrays, [(status, batch.num_rows)], rescued, None)
+        return self._builder.build(arrays, [(status, batch.num_rows)], rescued)
 
     def _rescue(self, surplus: dict[str, pa.Array], rows: int, status: FileStatus) -> list[str | None] | None:
         columns = {name: array.to_pylist(maps_as_pydicts="lossy") for name, array in surplus.items()}

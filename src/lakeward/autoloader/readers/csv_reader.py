@@ -92,7 +92,7 @@ class CsvReader:
             arrays = self._arrays({name: part.column(columns.index(name)) for name in matched}, part.num_rows)
             if arrays is None:
                 return None
-            batches.append(self._builder.build(arrays, [(status, part.num_rows)], None, None))
+            batches.append(self._builder.build(arrays, [(status, part.num_rows)]))
         return batches
 
     def _arrays(self, texts: dict[str, pa.Array], rows: int) -> dict[str, pa.Array] | None:
@@ -193,6 +193,6 @@ class CsvReader:
             len(self._lines), self._files, self._odd, sorted(misfits), lambda row: self._lines[row].encode()
         )
         rescued = self._builder.rescued_column_values(self._rescued, self._files)
-        batch = self._builder.build(arrays, self._files, rescued, corrupt)
+        batch = self._builder.build(arrays, self._files, rescued, corrupt, kept)
         self._start()
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return batch

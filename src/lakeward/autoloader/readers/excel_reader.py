@@ -50,7 +50,7 @@ class ExcelReader:
                 )
                 for name in self._builder.data
             }
-            yield self._builder.build(arrays, [(status, len(sheet.rows))], None, None)
+            yield self._builder.build(arrays, [(status, len(sheet.rows))])
 
     def _places(self, sheet: Sheet) -> dict[str, int]:
         """Return the numbers of the sheet's columns by the names of the source's."""

@@ -69,7 +69,7 @@ class JsonFastPath:
             arrays = {name: column for name, column in columns.items() if column is not None}
             if len(arrays) < len(columns):
                 return None
-            batches.append(self._builder.build(arrays, [(status, part.num_rows)], None, None))
+            batches.append(self._builder.build(arrays, [(status, part.num_rows)]))
         return batches if table is not None else None
 
     def _column(self, name: str, read: pa.Array) -> pa.Array | None:

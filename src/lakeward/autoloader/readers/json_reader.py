@@ -229,8 +229,7 @@ class JsonReader:
         kept, corrupt = self._policy.apply(
             len(rows.records), files, rows.broken, sorted(rows.misfits), rows.line_of
         )
-        batch = self._builder.build(columns, files, rescued, corrupt)
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return self._builder.build(columns, files, rescued, corrupt, kept)
 
     def _column(self, name: str) -> pa.Array:
         attribute, dtype = self._attribute[name], self._builder.data[name]

@@ -64,7 +64,7 @@ class TextReader:
     def _batch(self, texts: list[str], counts: list[tuple[FileStatus, int]]) -> pa.RecordBatch:
         name = next(iter(self._builder.data), None)
         data = {} if name is None else {name: pa.array(texts, self._builder.arrow.field(name).type)}
-        return self._builder.build(data, counts, None, None)
+        return self._builder.build(data, counts)
 
 
 BINARY_FILES = 10_000
@@ -103,4 +103,4 @@ class BinaryReader:
             for name in self._builder.data
             if name in facts
         }
-        return self._builder.build(arrays, [(status, 1) for status, _ in chosen], None, None)
+        return self._builder.build(arrays, [(status, 1) for status, _ in chosen])

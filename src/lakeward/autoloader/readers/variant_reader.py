@@ -76,5 +76,4 @@ class VariantReader:
         rescued = self._builder.rescued_column_values(
             {row: self._policy.rescued(source) for row, source in kept_whole.items()}, files
         )
-        batch = self._builder.build({self._column: column}, files, rescued, corrupt)
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return self._builder.build({self._column: column}, files, rescued, corrupt, kept)

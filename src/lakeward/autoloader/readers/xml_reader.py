@@ -165,9 +165,9 @@ class XmlReader:
         misfits = [] if builder.rescues else sorted(self._misfits)
         kept, corrupt = self._policy.apply(len(self._rows), self._files, broken, misfits, self._text_of)
         rescued = builder.rescued_column_values(self._rescued, self._files) if builder.rescues else None
-        batch = builder.build(arrays, self._files, rescued, corrupt)
+        batch = builder.build(arrays, self._files, rescued, corrupt, kept)
         self._start()
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return batch
 
     def _text_of(self, row: int) -> bytes:
         record = self._sources[row]
