@@ -15,7 +15,7 @@ from lakeward.pipelines.incremental.row_bags import (
     hash_halves,
     identity_columns,
     is_hashable,
-    with_texts,
+    signed_rows,
 )
 from lakeward.pipelines.incremental.row_groups import LEFT_JOINS, LINEAR, RIGHT_JOINS
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
@@ -106,11 +106,8 @@ def changed_groups(plus: DataFrame, minus: DataFrame, keys: int) -> DataFrame:
 
     names = plus.columns[:keys]
     values = identity_columns(plus.drop(*names))
-    signed = (
-        with_texts(plus).withColumn(COUNT, F.lit(1)).unionAll(with_texts(minus).withColumn(COUNT, F.lit(-1)))
-    )
     halves = [F.sum(half * F.col(COUNT)) for half in hash_halves(values)]
     sums = [f"lakeward_sum{number}" for number in range(1 + len(halves))]
     totals = [total.alias(name) for total, name in zip([F.sum(COUNT), *halves], sums, strict=True)]
     differ = " OR ".join(f"{name} <> 0" for name in sums)
-    return signed.groupBy(*names).agg(*totals).where(differ).select(*names)
+    return signed_rows(plus, minus).groupBy(*names).agg(*totals).where(differ).select(*names)
