@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.sql.types import (
     ArrayType,
@@ -80,6 +80,11 @@ def add_column(
     columns[own] = merge(columns[own], dtype) if own in columns else dtype
 
 
+def sorted_struct(types: Mapping[str, DataType]) -> StructType:
+    """Return the fields in alphabetical order, as Spark's inference does (AL-2.2.10)."""
+    return StructType([StructField(name, types[name]) for name in sorted(types)])
+
+
 def widen_type(stored: DataType, other: DataType) -> DataType | None:
     """Return the stored type, widened if necessary to hold `other` (AL-3.4), or None if not allowed."""
     if stored == other or isinstance(other, NullType):
@@ -150,7 +155,7 @@ def _merge_structs(a: StructType, b: StructType) -> StructType:
     types: dict[str, DataType] = {}
     for field in (*a.fields, *b.fields):
         add_column(types, field.name, field.dataType)
-    return StructType([StructField(name, types[name]) for name in sorted(types)])
+    return sorted_struct(types)
 
 
 def _merge_numbers(a: DataType, b: DataType) -> DataType | None:

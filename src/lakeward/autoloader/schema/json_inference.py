@@ -20,13 +20,12 @@ from pyspark.sql.types import (
     LongType,
     NullType,
     StringType,
-    StructField,
     StructType,
     TimestampType,
 )
 
 from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
-from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
+from lakeward.autoloader.conversion.type_merging import add_column, merge_types, sorted_struct, to_table_type
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, parse_records
 from lakeward.autoloader.readers.json_text import InvalidJson, JsonText
@@ -60,7 +59,7 @@ def _arrow_struct(names: list[str], columns: list[pa.ChunkedArray], as_string: b
     if len({name.lower() for name in names}) < len(names):
         raise _AmbiguousType
     types = {name: _arrow_column_type(column, as_string) for name, column in zip(names, columns, strict=True)}
-    return StructType([StructField(name, types[name]) for name in sorted(types)])
+    return sorted_struct(types)
 
 
 def _arrow_column_type(column: pa.ChunkedArray, as_string: bool) -> DataType:
@@ -205,13 +204,13 @@ class JsonInference:
 
     def types(self) -> StructType:
         """Return the columns with NULL as the type of those without a value, to merge with others."""
-        return StructType([StructField(name, self._columns[name]) for name in sorted(self._columns)])
+        return sorted_struct(self._columns)
 
     def _type(self, value: Any) -> DataType:
         if value is None or value == "":
             return NullType()
         if isinstance(value, dict):
-            return StructType([StructField(name, self._type(value[name])) for name in sorted(value)])
+            return sorted_struct({name: self._type(inner) for name, inner in value.items()})
         if isinstance(value, list):
             return ArrayType(self._merge(self._type(item) for item in value))
         if self._as_string:

@@ -21,6 +21,7 @@ from lakeward.autoloader.conversion.type_merging import (
     add_column,
     infer_text_type,
     merge_types,
+    sorted_struct,
     to_table_type,
 )
 from lakeward.autoloader.options.option_values import Options
@@ -72,8 +73,8 @@ class XmlInference:
         attributed = item.attributes and not self._rules.exclude_attributes
         if item.text is not None and not attributed:
             return self._scalar(item.text)
-        fields = {name: self._together(items) for name, items in self._rules.fields(item).items()}
-        return StructType([StructField(name, fields[name]) for name in sorted(fields)])
+        fields = self._rules.fields(item).items()
+        return sorted_struct({name: self._together(items) for name, items in fields})
 
     def _scalar(self, text: str) -> DataType:
         # `nullValue` is a text for Spark's inference.
@@ -103,7 +104,7 @@ class XmlInference:
             for field in b.fields:
                 known = types.get(field.name)
                 types[field.name] = field.dataType if known is None else self._merged(known, field.dataType)
-            return StructType([StructField(name, types[name]) for name in sorted(types)])
+            return sorted_struct(types)
         for record, other in ((a, b), (b, a)):
             if isinstance(record, StructType) and not isinstance(other, (StructType, NullType)):
                 if self._rules.value_tag not in record.names:
