@@ -10,20 +10,13 @@ from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.session import is_information_schema
 from lakeward.spark_internals import java_session, jvm_view
-from lakeward.sql.construct import (
-    Command,
-    Construct,
-    RewriteResult,
-    Rows,
-    in_area,
-    syntax_error,
-)
+from lakeward.sql.construct import Command, Construct, RewriteResult, Rows, in_area, syntax_error
 from lakeward.sql.constructs.external_locations import KIND as EXTERNAL_LOCATION
 from lakeward.sql.constructs.external_locations import require_location
 from lakeward.sql.constructs.privileges import ALL, require_applicable
 from lakeward.sql.dataset_kinds import require_dataset
 from lakeward.sql.procedures import find_procedure, require_procedure
-from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.sql.session_context import SessionContext, current_context, metadata_levels
 from lakeward.sql.standalone_tables import DatasetKind
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -192,9 +185,8 @@ class ShowGrants(Command):
 
     def run(self, spark: SparkSession) -> Rows:
         context, full = self.securable.require(spark)
-        parents = [("CATALOG", full[:1]), ("SCHEMA", full[:2])][: max(len(full) - 1, 0)]
         rows = []
-        for kind, name in (*parents, (self.securable.kind, full)):
+        for kind, name in metadata_levels(self.securable.kind, full):
             for principal, privileges in sorted(context.metadata(kind, name).get("grants", {}).items()):
                 if self.principal in (None, principal):
                     rows += [[principal, privilege, kind, ".".join(name)] for privilege in privileges]
