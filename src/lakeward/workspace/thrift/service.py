@@ -17,7 +17,8 @@ from anyio import to_thread
 
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.workspace.api.sql_sessions import SessionFailure, start_session
-from lakeward.workspace.api.statements import StatementRequest, refuse_too_long, stored_statement, submit
+from lakeward.workspace.api.statement_requests import StatementRequest, refuse_too_long
+from lakeward.workspace.api.statements import stored_statement, submit
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.thrift.constants import (
     PROTOCOL_VERSION,
