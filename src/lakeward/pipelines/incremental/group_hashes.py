@@ -17,7 +17,7 @@ from lakeward.pipelines.incremental.row_bags import (
     is_hashable,
     signed_rows,
 )
-from lakeward.pipelines.incremental.row_groups import LEFT_JOINS, LINEAR, RIGHT_JOINS
+from lakeward.pipelines.incremental.row_groups import LINEAR, only_changed_side
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows
 from lakeward.spark_internals import jvm_view, scala_list
@@ -69,9 +69,7 @@ class GroupHashes:
         left, right = node.children
         if self._is_large(left) and self._is_large(right):
             return False
-        return (node.join in LEFT_JOINS and not self._is_changed(right)) or (
-            node.join in RIGHT_JOINS and not self._is_changed(left)
-        )
+        return only_changed_side(node, self._is_changed) is not None
 
     def changed_keys(self, node: PlanNode, keys: Any) -> DataFrame | None:
         """Return the keys of the changed groups of an operator, each once; None where hashes cannot tell.
