@@ -230,7 +230,7 @@ def read_batch_files(
         CloudFilesError: A file cannot be read.
         UnknownFieldException: The schema has to grow; the next version is stored.
     """
-    from lakeward.autoloader.readers.file_contents import NewFieldsError
+    from lakeward.autoloader.readers.new_fields import NewFieldsError
 
     try:
         yield from read_task_files(plan, schema, files)
@@ -274,7 +274,8 @@ _READERS = {
 
 
 def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatReader:
-    from lakeward.autoloader.readers.file_contents import BadRecordsWriter, FileContents
+    from lakeward.autoloader.readers.file_contents import FileContents
+    from lakeward.autoloader.readers.malformed_records import BadRecordsWriter
 
     name = _READERS.get(builder.plan.format, "columnar:ColumnarReader")
     if builder.options.text("singleVariantColumn"):

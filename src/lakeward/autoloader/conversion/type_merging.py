@@ -26,7 +26,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import value_parser
 from lakeward.autoloader.options.option_values import Options
 
 _INTEGER_TYPES: list[type[DataType]] = [ByteType, ShortType, IntegerType, LongType]

@@ -159,7 +159,8 @@ class BatchBuilder:
         """Return the value of a partition column for each file."""
         root = self.plan.source_key
         texts = [partition_value(status.key[len(root) :], name) for status, _ in files]
-        from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
+        from lakeward.autoloader.conversion.text_columns import parse_column
+        from lakeward.autoloader.conversion.text_formats import TextFormats
 
         dtype, arrow_type = self.schema[name].dataType, self.arrow.field(name).type
         return parse_column(texts, dtype, arrow_type, TextFormats.of(self.options, self.plan.time_zone))[0]

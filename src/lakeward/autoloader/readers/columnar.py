@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
-from lakeward.autoloader.readers.file_contents import ColumnarFile, FileContents, FileOpener, NewFieldsError
+from lakeward.autoloader.readers.file_contents import ColumnarFile, FileContents, FileOpener
+from lakeward.autoloader.readers.new_fields import NewFieldsError
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast
-from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
+from lakeward.autoloader.conversion.text_columns import parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.readers.excel_sheet import Cell, Sheet, cell_text, open_sheet
 from lakeward.autoloader.readers.file_contents import FileContents

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.json as pj
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, cast_text_column, parse_column
+from lakeward.autoloader.conversion.text_columns import cast_text_column, parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.readers.json_text import count_object_lines
 

@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
+from lakeward.autoloader.conversion.text_columns import parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, FileSpans, join_json_object, to_json
-from lakeward.autoloader.readers.file_contents import (
-    FileContents,
-    MalformedRecordPolicy,
-    NewFieldsError,
-    widen_for_value,
-)
+from lakeward.autoloader.readers.file_contents import FileContents
 from lakeward.autoloader.readers.json_fast_path import TIMES, JsonFastPath
 from lakeward.autoloader.readers.json_rows import RowBuffer
 from lakeward.autoloader.readers.json_text import (
@@ -40,6 +36,8 @@ from lakeward.autoloader.readers.json_values import (
     raw_strings,
     rescued_json_value,
 )
+from lakeward.autoloader.readers.malformed_records import MalformedRecordPolicy
+from lakeward.autoloader.readers.new_fields import NewFieldsError, widen_for_value
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery.file_listing import FileStatus

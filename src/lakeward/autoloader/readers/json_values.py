@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakeward.autoloader.conversion.text_parsing import RANGES, TextFormats, parse_decimal, value_parser
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import RANGES, parse_decimal, value_parser
 from lakeward.autoloader.readers.batch_builder import join_json_object, to_json
 from lakeward.autoloader.readers.json_text import elements, raw_members
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, to_json
-from lakeward.autoloader.readers.file_contents import FileContents, MalformedRecordPolicy
+from lakeward.autoloader.readers.file_contents import FileContents
 from lakeward.autoloader.readers.json_text import InvalidJson, JsonText
+from lakeward.autoloader.readers.malformed_records import MalformedRecordPolicy
 from lakeward.autoloader.readers.xml_records import BrokenRecord, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules, to_plain_values
 

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.read_plan import ReadPlan
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, join_json_object
-from lakeward.autoloader.readers.file_contents import (
-    FileContents,
-    MalformedRecordPolicy,
-    NewFieldsError,
-    widen_for_value,
-)
+from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.readers.malformed_records import MalformedRecordPolicy
+from lakeward.autoloader.readers.new_fields import NewFieldsError, widen_for_value
 from lakeward.autoloader.readers.xml_records import BrokenRecord, Element, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules, XmlValueReader
 from lakeward.errors import CloudFilesError

@@ -24,7 +24,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import value_parser
 from lakeward.autoloader.conversion.type_merging import add_column, merge_types, sorted_struct, to_table_type
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, parse_records

@@ -16,7 +16,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.conversion.type_merging import (
     add_column,
     infer_text_type,
