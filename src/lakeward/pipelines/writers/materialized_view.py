@@ -33,9 +33,10 @@ from lakeward.pipelines.incremental.refresh_plan import (
     recompute,
     require_incremental,
 )
+from lakeward.pipelines.incremental.refresh_planning import plan_refresh
 from lakeward.pipelines.incremental.seen_versions import add_seen_versions
 from lakeward.pipelines.incremental.technique_choice import add_start
-from lakeward.pipelines.incremental.view_refresh import ViewRefresh, plan_refresh
+from lakeward.pipelines.incremental.view_refresh import ViewRefresh
 from lakeward.pipelines.incremental.view_writes import InconsistentViewError, append_rows
 from lakeward.pipelines.storage.dataset_manager import (
     apply_policies,
