@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.error_formatting import sql_position
 from lakeward.errors import PipelineError, SqlError
-from lakeward.pipelines.api.modules import catalog_view
+from lakeward.pipelines.api.datasets import catalog_view
 from lakeward.pipelines.api.registry import duplicate_expectations
 from lakeward.pipelines.api.signatures import require_registry
 from lakeward.pipelines.graph.column_ddl import ColumnDefinition, format_ddl, name_columns
