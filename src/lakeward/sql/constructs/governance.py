@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
@@ -96,25 +96,15 @@ def _require_function(spark: SparkSession, context: SessionContext, full: tuple[
 
 
 @dataclass(frozen=True)
-class SetOwner(Command):
-    """Sets the owner."""
+class DescribeSecurable(Command):
+    """Sets the owner, or sets or removes the comment."""
 
     securable: Securable
-    owner: str
+    field: Literal["owner", "comment"]
+    value: str | None
 
     def run(self, spark: SparkSession) -> None:
-        self.securable.update(spark, owner=self.owner)
-
-
-@dataclass(frozen=True)
-class CommentOn(Command):
-    """Sets or removes the comment."""
-
-    securable: Securable
-    comment: str | None
-
-    def run(self, spark: SparkSession) -> None:
-        self.securable.update(spark, comment=self.comment)
+        self.securable.update(spark, **{self.field: self.value})
 
 
 @dataclass(frozen=True)
@@ -235,7 +225,7 @@ def _alter(cursor: TokenCursor) -> RewriteResult:
     cursor.need("OWNER", "TO")
     owner = cursor.part_or_string()
     cursor.end()
-    return SetOwner(securable, owner)
+    return DescribeSecurable(securable, "owner", owner)
 
 
 def _tag_on(cursor: TokenCursor) -> ChangeTags:
@@ -300,13 +290,13 @@ def _show_grants(cursor: TokenCursor) -> ShowGrants:
     return ShowGrants(securable, principal)
 
 
-def _comment_on(cursor: TokenCursor) -> CommentOn:
+def _comment_on(cursor: TokenCursor) -> DescribeSecurable:
     cursor.need("COMMENT", "ON")
     securable = read_securable(cursor, ("CATALOG", "VOLUME", EXTERNAL_LOCATION))
     cursor.need("IS")
     comment = None if cursor.words("NULL") else cursor.string()
     cursor.end()
-    return CommentOn(securable, comment)
+    return DescribeSecurable(securable, "comment", comment)
 
 
 CONSTRUCTS = in_area(
