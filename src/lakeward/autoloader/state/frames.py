@@ -69,6 +69,12 @@ class Frame:
         """Return whether the files of this frame still have numbers."""
         return self.kind in "FB"
 
+    def encode(self) -> bytes:
+        """Return the frame as it is in the log."""
+        numbers = f"{self.count} {len(self.payload)} {self.assigned_at} {self.committed}"
+        head = f"{self.kind} {self.first} {numbers}"
+        return f"{head} {_checksum(head, self.payload):08x}\n".encode() + self.payload
+
     def entries(self) -> Iterator[FileEntry]:
         """Yield the files in order."""
         for fields in self._pieces():
@@ -127,8 +133,7 @@ def encode_cleaned(first: int, files: Iterable[CleanedFile], *, assigned_at: int
 
 def _encode(kind: str, first: int, lines: list[str], assigned_at: int, committed: int) -> bytes:
     payload = "".join(lines).encode("utf-8", "surrogateescape")
-    head = f"{kind} {first} {len(lines)} {len(payload)} {assigned_at} {committed}"
-    return f"{head} {_checksum(head, payload):08x}\n".encode() + payload
+    return Frame(kind, first, len(lines), assigned_at, committed, 0, 0, payload).encode()
 
 
 def read_frames(stream: BinaryIO, size: int) -> Iterator[Frame]:

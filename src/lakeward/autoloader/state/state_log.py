@@ -152,15 +152,4 @@ def expire_entries(
         if entries:
             kind, when = _EXPIRED_KIND[frame.kind], done.get(frame.start, 0)
             yield encode_frame(following, entries, kind=kind, assigned_at=frame.assigned_at, committed=when)
-    for frame in everything[young:]:
-        if frame.kind == "A":
-            yield encode_cleaned(frame.first, frame.cleaned(), assigned_at=frame.assigned_at)
-        else:
-            entries = list(frame.entries())
-            yield encode_frame(
-                frame.first,
-                entries,
-                kind=frame.kind,
-                assigned_at=frame.assigned_at,
-                committed=frame.committed,
-            )
+    yield from (frame.encode() for frame in everything[young:])
