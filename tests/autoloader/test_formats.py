@@ -168,6 +168,28 @@ def test_text_and_binary_files_are_read_as_spark_reads_them(spark, tmp_path: Pat
     assert plain(rows_of([path], df.schema, cf_format="binaryFile")) == plain([df.first().asDict()])
 
 
+@pytest.mark.rule("1.5")
+def test_the_bytes_of_texts_are_those_that_spark_reads(spark, tmp_path: Path) -> None:
+    """Text that is not UTF-8 stays as it is, byte order marks and empty files are read as in Spark."""
+    contents = [b"", b"\xef\xbb\xbfx\n", b"\xef\xbb\xbf", b"x\xfcy|z", "é|ü".encode("utf-16"), b"|\x80a\r\n|"]
+    settings = [{}, {"wholetext": "true"}, {"lineSep": "|"}, {"encoding": "iso-8859-1"}]
+    settings.append({"encoding": "windows-1252", "lineSep": "€"})
+    for number, data in enumerate(contents):
+        path = tmp_path / f"{number}.txt"
+        path.write_bytes(data)
+        for options in settings:
+            lines = spark.read.format("text").options(**options).load(str(path))
+            expected = lines.selectExpr("hex(cast(value AS BINARY))")
+            named = "".join(f", {key} => '{value}'" for key, value in options.items())
+            found = spark.sql(
+                f"SELECT hex(cast(value AS BINARY)) FROM read_files('{path}', format => 'text'{named})"
+            )
+            assert found.collect() == expected.collect(), (data, options)
+        expected = spark.read.format("binaryFile").load(str(path)).select("length", "content")
+        found = spark.sql(f"SELECT length, content FROM read_files('{path}', format => 'binaryFile')")
+        assert found.collect() == expected.collect(), data
+
+
 @pytest.mark.parametrize("codec", ["gzip", "bzip2", "deflate", "snappy"])
 def test_files_that_spark_packs_are_unpacked(spark, tmp_path: Path, codec: str) -> None:
     lines = spark.range(3, numPartitions=1).selectExpr("repeat(cast(id AS string), 200000) AS value")

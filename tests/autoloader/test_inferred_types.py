@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import uuid
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
@@ -12,12 +11,13 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.schema.schema_inference import infer_schema
+from tests.autoloader.entry_points import ENTRY_POINTS, read_by
 from tests.autoloader.reader_harness import rows_of
 
 # fmt: off
@@ -136,43 +136,6 @@ def test_patterns_of_dates_and_timestamps_give_the_types_of_sparks_inference(
     assert inferred_types(write_texts(tmp_path, "csv", ["02.01.2024"]), "csv", PATTERNS["csv"]) == {
         "c0": "date"
     }
-
-
-# How user code comes to the rows of files whose types are inferred.
-ENTRY_POINTS = ("cloudFiles", "read_files", "streaming table", "COPY INTO")
-
-
-def read_by(spark: SparkSession, entry: str, path: Path, form: str, options: dict[str, str]) -> DataFrame:
-    """Return what an entry point makes of a file, without the rescued data."""
-    table = f"inferred_{uuid.uuid4().hex}"
-    named = ", ".join(f"{key} => '{value}'" for key, value in options.items())
-    files = f"read_files('{path}', format => '{form}', {named})"
-    if entry == "read_files":
-        return spark.sql(f"SELECT * FROM {files}").drop("_rescued_data")
-    if entry == "streaming table":
-        spark.sql(f"CREATE OR REFRESH STREAMING TABLE {table} AS SELECT * FROM STREAM {files}")
-    elif entry == "COPY INTO":
-        quoted = ", ".join(
-            f"'{key}' = '{value}'"
-            for key, value in {**options, "inferSchema": "true", "mergeSchema": "true"}.items()
-        )
-        spark.sql(f"CREATE TABLE {table}")
-        spark.sql(
-            f"COPY INTO {table} FROM '{path}' FILEFORMAT = {form} FORMAT_OPTIONS ({quoted}) "
-            "COPY_OPTIONS ('mergeSchema' = 'true')"
-        )
-    else:
-        place = str(path.with_suffix(".state"))
-        stream = spark.readStream.format("cloudFiles").options(**options).option("cloudFiles.format", form)
-        stream = stream.option("cloudFiles.inferColumnTypes", "true").option(
-            "cloudFiles.schemaLocation", place
-        )
-        query = stream.load(str(path)).writeStream.option("checkpointLocation", place)
-        query.trigger(availableNow=True).toTable(table).awaitTermination()
-    rows = spark.table(table).drop("_rescued_data")
-    rows = spark.createDataFrame(rows.collect(), rows.schema)
-    spark.sql(f"DROP TABLE {table}")
-    return rows
 
 
 @pytest.mark.rule("2.2", "1.5")

@@ -32,7 +32,10 @@ def texts(path: Path, data: bytes, **options: object) -> list[str]:
         (b"a;b;;c;", {"lineSep": ";"}, ["a", "b", "", "c"]),
         (b"", {}, []),
         (b"\xef\xbb\xbfx\n", {}, ["x"]),
-        ("é;ü".encode("latin-1"), {"lineSep": ";", "encoding": "latin1"}, ["é", "ü"]),
+        (b"", {"wholeText": True}, []),
+        (b"\xef\xbb\xbfx\n", {"wholeText": True}, ["\ufeffx\n"]),
+        ("é€ü".encode(), {"lineSep": "€"}, ["é", "ü"]),
+        (b"a\x80b", {"lineSep": "€", "encoding": "windows-1252"}, ["a", "b"]),
     ],
 )
 def test_text_is_a_row_a_line_or_a_file(tmp_path: Path, data, options, expected) -> None:

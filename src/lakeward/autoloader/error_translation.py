@@ -61,6 +61,7 @@ class UnknownFieldQueryException(_Conditioned, UnknownFieldException, StreamingQ
 
 _SQL_STATES = {
     "FAILED_READ_FILE": "KD001",
+    "PARQUET_TYPE_ILLEGAL": "42846",
     "UNKNOWN_FIELD_EXCEPTION": "KD003",
     "CF_ADD_NEW_NOT_SUPPORTED": "0A000",
     "CF_INCORRECT_BATCH_USAGE": "42887",

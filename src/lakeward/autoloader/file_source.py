@@ -97,6 +97,8 @@ def create_read_plan(
         rescued: The rescued data column; ignored for formats without one.
         user_schema: The user's schema.
     """
+    from lakeward.autoloader.schema.schema_resolution import reads_nanos_as_long
+
     conf = spark.conf
     return ReadPlan(
         token=uuid.uuid4().hex,
@@ -116,6 +118,7 @@ def create_read_plan(
         infer_types=options.infer_types,
         case_sensitive=options.flag("readerCaseSensitive"),
         time_zone=options.text("timeZone") or str(conf.get("spark.sql.session.timeZone")),
+        nanos_as_long=reads_nanos_as_long(spark),
         parallelism=java_session(spark).sparkContext().defaultParallelism(),
         options=options.without_secrets().raw,
     )
@@ -226,10 +229,13 @@ class FileSource:
         With `adds_corrupt` malformed JSON records get a column, where nothing else keeps them.
         Raises CloudFilesError if nothing can be inferred.
         """
+        from pyspark.sql import SparkSession
+
         from lakeward.autoloader.schema.schema_resolution import (
             ResolvedSchema,
             apply_hints_option,
             infer_version,
+            reads_nanos_as_long,
         )
 
         version = infer_version(
@@ -238,6 +244,7 @@ class FileSource:
             files,
             lambda: files if of is None else of,
             is_batch=True,
+            nanos_as_long=reads_nanos_as_long(SparkSession.active()),
             adds_corrupt=adds_corrupt,
         )
         if has_fixed_schema(self.options):
@@ -254,7 +261,7 @@ class FileSource:
         """
         from pyspark.sql.types import StructType
 
-        from lakeward.autoloader.schema.partition_inference import infer_partition_schema
+        from lakeward.autoloader.schema.partition_columns import infer_partition_schema
         from lakeward.autoloader.schema.schema_resolution import ResolvedSchema
 
         require_format_options(self.options)

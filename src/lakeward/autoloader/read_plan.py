@@ -97,6 +97,7 @@ class ReadPlan:
         scan_bytes: Mean size of files from which Spark's own readers read a batch (`scan_planning`); None for
             streams that the Python readers read.
         any_name: Whether Spark's readers read files whose names are not ASCII.
+        nanos_as_long: Whether timestamps of Parquet in nanoseconds are BIGINT.
     """
 
     token: str
@@ -121,6 +122,7 @@ class ReadPlan:
     metadata: bool = True
     scan_bytes: int | None = None
     any_name: bool = False
+    nanos_as_long: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> str:
@@ -197,8 +199,9 @@ def raw_metadata_field() -> StructField:
 
 def encode_file_metadata(status: FileStatus) -> str:
     """Encode a file as the string that `_metadata_struct` parses."""
-    name = status.key.rpartition("/")[2]
-    return _SEPARATOR.join((FileNames.encode(status.key), name, str(status.size), str(status.mtime)))
+    path = FileNames.encode(status.key)
+    # As in Spark, the name is the end of the path, encoded, too.
+    return _SEPARATOR.join((path, path.rpartition("/")[2], str(status.size), str(status.mtime)))
 
 
 def _metadata_struct() -> Column:

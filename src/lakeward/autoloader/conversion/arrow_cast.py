@@ -22,7 +22,7 @@ def spark_compatible_type(arrow_type: pa.DataType) -> pa.DataType:
     if pa.types.is_unsigned_integer(arrow_type):
         wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
         return wider[arrow_type.bit_width]
-    if pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type):
+    if is_list(arrow_type):
         return pa.list_(spark_compatible_type(arrow_type.value_type))
     if pa.types.is_map(arrow_type):
         return pa.map_(
@@ -31,6 +31,34 @@ def spark_compatible_type(arrow_type: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(arrow_type):
         return pa.struct([pa.field(field.name, spark_compatible_type(field.type)) for field in arrow_type])
     return arrow_type
+
+
+def is_list(arrow_type: pa.DataType) -> bool:
+    """Return whether a type is one of Arrow's kinds of lists, which are all ARRAY in Spark."""
+    kinds = pa.types
+    checks = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list)
+    views = (kinds.is_list_view, kinds.is_large_list_view)
+    return any(check(arrow_type) for check in (*checks, *views))
+
+
+def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Cast an array to a type that has all its values."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type):
+        array = _list_of_view(array)
+    try:
+        return array.cast(target)
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid):
+        # Arrow cannot cast records in lists and maps to other fields, but builds them from Python values.
+        return pa.array(array.to_pylist(), target)
+
+
+def _list_of_view(array: pa.Array) -> pa.Array:
+    """Return the lists of a list view; Arrow's own cast makes an invalid array of them (seen with 26.0)."""
+    lengths = pc.fill_null(array.value_lengths(), 0).cast(pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+    return pa.ListArray.from_arrays(offsets, array.flatten(), mask=array.is_null())
 
 
 @dataclass(frozen=True)
@@ -95,7 +123,7 @@ class ColumnCast:
             return self._fits(source.key_type, target.key_type) and self._fits(
                 source.item_type, target.item_type
             )
-        if (pa.types.is_list(source) or pa.types.is_large_list(source)) and pa.types.is_list(target):
+        if is_list(source) and pa.types.is_list(target):
             return self._fits(source.value_type, target.value_type)
         if self.zone is not None and pa.types.is_timestamp(source) and pa.types.is_timestamp(target):
             return True
@@ -108,11 +136,7 @@ class ColumnCast:
             return pc.assume_timezone(clocks, self.zone, ambiguous="earliest", nonexistent="latest").cast(
                 target
             )
-        try:
-            return array.cast(target)
-        except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid):
-            # Arrow cannot cast records in lists and maps to other fields, but builds them from Python values.
-            return pa.array(array.to_pylist(), target)
+        return cast_array(array, target)
 
 
 def _is_wider(target: pa.DataType, source: pa.DataType) -> bool:

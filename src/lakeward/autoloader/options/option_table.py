@@ -82,7 +82,7 @@ _RECORD_ROWS = (
     Option(
         "locale", "string", "en-US", "accepted", "numbers and dates are parsed as en-US", formats=_RECORDS
     ),
-    Option("encoding", "string", "UTF-8", formats=_TEXTS),
+    Option("encoding", "string", "UTF-8", formats=_TEXTS, note="of text files only that of `lineSep`"),
     Option("charset", formats=_TEXTS, note="alias of encoding"),
     Option("lineSep", formats=("csv", "json", "text")),
     Option(

@@ -6,6 +6,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timezone
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -156,14 +157,16 @@ class BatchBuilder:
         return batch if kept is None else batch.filter(pa.array(kept))
 
     def partition_values(self, name: str, files: Sequence[FileSpan]) -> pa.Array:
-        """Return the value of a partition column for each file."""
+        """Return the value of a partition column for each file. Options of the format do not apply."""
         root = self.plan.source_key
         texts = [partition_value(status.key[len(root) :], name) for status, _ in files]
+        from lakeward.autoloader.conversion.date_patterns import parse_zone
         from lakeward.autoloader.conversion.text_columns import parse_column
         from lakeward.autoloader.conversion.text_formats import TextFormats
 
         dtype, arrow_type = self.schema[name].dataType, self.arrow.field(name).type
-        return parse_column(texts, dtype, arrow_type, TextFormats.of(self.options, self.plan.time_zone))[0]
+        formats = TextFormats(parse_zone(self.plan.time_zone) or timezone.utc)
+        return parse_column(texts, dtype, arrow_type, formats)[0]
 
     @staticmethod
     def _repeat_by_file(values: pa.Array, files: Sequence[FileSpan]) -> pa.Array:

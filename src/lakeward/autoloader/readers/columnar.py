@@ -9,6 +9,7 @@ import base64
 import math
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,9 +19,9 @@ from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatib
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.readers.file_contents import ColumnarFile, FileContents, FileOpener
 from lakeward.autoloader.readers.new_fields import NewFieldsError
+from lakeward.autoloader.readers.parquet import illegal_type_error, open_parquet
 
 if TYPE_CHECKING:
-    import pyarrow.parquet as pq
     from pyspark.sql.types import DataType, StructType
 
     from lakeward.autoloader.discovery.file_listing import FileStatus
@@ -55,17 +56,14 @@ def _json_value(value: Any) -> Any:
     return value
 
 
-ROWS = 64_000
-
-
 class ColumnarReader:
     """Reads the files of one task."""
 
     def __init__(self, builder: BatchBuilder, contents: FileContents) -> None:
         self._builder = builder
         self._contents = contents
-        self._opened = file_opener(builder.options)
         plan = builder.plan
+        self._opened = file_opener(builder.options, nanos_as_long=plan.nanos_as_long)
         is_orc = plan.format == "orc"
         widens = is_orc or plan.mode == "addNewColumnsWithTypeWidening"
         self._cast = ColumnCast(plan.case_sensitive, widens, plan.time_zone if is_orc else None)
@@ -75,11 +73,17 @@ class ColumnarReader:
         for status, data in self._contents.read_all(files):
             try:
                 source = self._opened(data)
+                self._require_legal_types(status, source)
                 self._check(status, source.schema)
                 for batch in source.batches:
                     yield self._batch(status, batch)
             except (ValueError, EOFError, OSError) as error:
                 self._contents.skip_corrupt(status, error)
+
+    def _require_legal_types(self, status: FileStatus, source: ColumnarFile) -> None:
+        for name, type_text in source.illegal.items():
+            if self._cast.match_name(name, list(self._builder.data)) is not None:
+                raise illegal_type_error(name, type_text, status.key)
 
     def _check(self, status: FileStatus, schema: pa.Schema) -> None:
         plan, builder = self._builder.plan, self._builder
@@ -158,45 +162,15 @@ def _orc_stripes(source: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def open_parquet(data: bytes) -> ColumnarFile:
-    """Open a Parquet file."""
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(pa.BufferReader(data), coerce_int96_timestamp_unit="us")
-    found, schema = file.schema_arrow, parquet_schema(file)
-    batches = file.iter_batches(batch_size=ROWS)
-    return ColumnarFile(schema, batches if schema == found else (batch.cast(schema) for batch in batches))
-
-
-def parquet_schema(file: pq.ParquetFile) -> pa.Schema:
-    """Return the columns of a file; INT96, which Spark writes, is an instant, whose zone Arrow omits."""
-    leaves = [file.schema.column(index).physical_type for index in range(file.metadata.num_columns)]
-    if "INT96" not in leaves:
-        return file.schema_arrow
-    each = iter(leaves)
-    return pa.schema([field.with_type(_instant_type(field.type, each)) for field in file.schema_arrow])
-
-
-def _instant_type(dtype: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
-    if pa.types.is_struct(dtype):
-        return pa.struct([field.with_type(_instant_type(field.type, leaves)) for field in dtype])
-    if pa.types.is_list(dtype):
-        return pa.list_(dtype.value_field.with_type(_instant_type(dtype.value_type, leaves)))
-    if pa.types.is_map(dtype):
-        keys, values = _instant_type(dtype.key_type, leaves), _instant_type(dtype.item_type, leaves)
-        return pa.map_(dtype.key_field.with_type(keys), dtype.item_field.with_type(values))
-    return pa.timestamp("us", "UTC") if next(leaves) == "INT96" else dtype
-
-
-def file_opener(options: Options) -> FileOpener:
-    """Return the function that opens typed files of the format."""
+def file_opener(options: Options, *, nanos_as_long: bool = False) -> FileOpener:
+    """Return the function that opens typed files of the format; `nanos_as_long` is of Parquet."""
     if options.format == "avro":
         from lakeward.autoloader.readers.avro import avro_opener
 
         return avro_opener(options.text("avroSchema"))
     if options.format == "orc":
         return open_orc
-    return open_parquet
+    return partial(open_parquet, nanos_as_long=nanos_as_long)
 
 
 class ColumnarInference:
@@ -216,6 +190,8 @@ class ColumnarInference:
             source = self._opened(data)
         except (ValueError, EOFError, OSError) as error:
             return str(error)
+        for name, type_text in source.illegal.items():
+            raise illegal_type_error(name, type_text)
         for field in source.schema:
             add_column(self._columns, field.name, from_arrow_type(spark_compatible_type(field.type)))
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -114,10 +114,17 @@ def changed_file_error(shown: str) -> CloudFilesError:
 
 @dataclass(frozen=True)
 class ColumnarFile:
-    """An opened file of a format with types."""
+    """An opened file of a format with types.
+
+    Attributes:
+        schema: The columns, typed as Spark reads them.
+        batches: The rows.
+        illegal: Columns with a type that Spark's Parquet reader refuses, and that type.
+    """
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
+    illegal: Mapping[str, str] = field(default_factory=dict)
 
 
 # Opens the content of a file. Raises ValueError or OSError if the content has another format.

@@ -17,20 +17,27 @@ TEXT_ROWS = 50_000
 TEXT_BYTES = 16 << 20
 
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
 class TextReader:
-    """Reads text files: one row per line, or per file with `wholeText`, into the first data column."""
+    """Reads text files: one row per line, or per file with `wholeText`, into the first data column.
+
+    As in Spark the bytes stay as they are: `encoding` is that of the line separator, and an empty file has no
+    row.
+    """
 
     def __init__(self, builder: BatchBuilder, contents: FileContents) -> None:
         self._builder = builder
         self._contents = contents
         options = builder.options
         self._whole = options.flag("wholeText")
-        self._separator = options.line_separator
-        self._encoding = options.encoding
+        separator = options.line_separator
+        self._separator = None if separator is None else separator.encode(options.encoding)
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Yield record batches of many files, or of a part of one."""
-        texts: list[str] = []
+        texts: list[bytes] = []
         counts: list[tuple[FileStatus, int]] = []
         size = 0
         for status, data in self._contents.read_all(files):
@@ -49,21 +56,20 @@ class TextReader:
         if texts:
             yield self._batch(texts, counts)
 
-    def _texts(self, data: bytes) -> list[str]:
-        if data.startswith(b"\xef\xbb\xbf"):
-            data = data[3:]
-        text = data.decode(self._encoding, "replace")
+    def _texts(self, data: bytes) -> list[bytes]:
         if self._whole:
-            return [text]
-        if self._separator is None and "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-        lines = text.split("\n" if self._separator is None else self._separator)
+            return [data] if data else []
+        data = data.removeprefix(_BYTE_ORDER_MARK)
+        if self._separator is None and b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines = data.split(b"\n" if self._separator is None else self._separator)
         # A final line break does not start another line.
         return lines if lines[-1] else lines[:-1]
 
-    def _batch(self, texts: list[str], counts: list[tuple[FileStatus, int]]) -> pa.RecordBatch:
+    def _batch(self, texts: list[bytes], counts: list[tuple[FileStatus, int]]) -> pa.RecordBatch:
         name = next(iter(self._builder.data), None)
-        data = {} if name is None else {name: pa.array(texts, self._builder.arrow.field(name).type)}
+        # A view does not check that the bytes are UTF-8, as Spark does not.
+        data = {} if name is None else {name: pa.array(texts, pa.binary()).view(pa.string())}
         return self._builder.build(data, counts)
 
 
@@ -72,7 +78,7 @@ BINARY_BYTES = 32 << 20
 
 
 class BinaryReader:
-    """Reads binary files: one row per file."""
+    """Reads binary files: one row per file that is not empty, as Spark does."""
 
     def __init__(self, builder: BatchBuilder, contents: FileContents) -> None:
         self._builder = builder
@@ -83,6 +89,8 @@ class BinaryReader:
         chosen: list[tuple[FileStatus, bytes]] = []
         size = 0
         for status, data in self._contents.read_all(files):
+            if not data:
+                continue
             chosen.append((status, data))
             size += len(data)
             if size >= BINARY_BYTES or len(chosen) >= BINARY_FILES:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.arrow_cast import spark_compatible_type
+from lakeward.autoloader.conversion.arrow_cast import is_list
+from lakeward.autoloader.readers.parquet import leaf_type
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -100,8 +101,8 @@ def _column_matches(found: pa.DataType, target: pa.DataType, path: str, leaves: 
             )
         )
     if pa.types.is_list(target):
-        inner = rf"{path}.list.{found.value_field.name}" if _is_list(found) else ""
-        return _is_list(found) and _column_matches(found.value_type, target.value_type, inner, leaves)
+        inner = rf"{path}.list.{found.value_field.name}" if is_list(found) else ""
+        return is_list(found) and _column_matches(found.value_type, target.value_type, inner, leaves)
     if pa.types.is_map(target):
         return (
             pa.types.is_map(found)
@@ -111,21 +112,16 @@ def _column_matches(found: pa.DataType, target: pa.DataType, path: str, leaves: 
     leaf = next(leaves, None)
     if leaf is None or leaf.path != path:
         return False
-    return _leaf_matches(leaf.physical_type, json.loads(leaf.logical_type.to_json()), found, target)
+    return _leaf_matches(leaf, json.loads(leaf.logical_type.to_json()), target)
 
 
-def _is_list(dtype: pa.DataType) -> bool:
-    return bool(pa.types.is_list(dtype) or pa.types.is_large_list(dtype))
-
-
-def _leaf_matches(physical: str, logical: Mapping[str, Any], found: pa.DataType, target: pa.DataType) -> bool:
-    """Return whether a leaf of these Parquet types is of the Arrow type `target` to both readers."""
-    if physical == "INT96":
-        # Arrow omits the zone of these instants.
-        return bool(pa.types.is_timestamp(target) and target.tz is not None)
-    if spark_compatible_type(found) != target:
+def _leaf_matches(leaf: Any, logical: Mapping[str, Any], target: pa.DataType) -> bool:
+    """Return whether a leaf with this logical type is of the Arrow type `target` to both readers."""
+    if leaf_type(leaf, logical) != target:
         return False
-    name = logical["Type"]
+    physical, name = leaf.physical_type, logical["Type"]
+    if physical == "INT96":
+        return True
     if pa.types.is_decimal128(target):
         sizes = (logical.get("precision"), logical.get("scale"))
         return name == "Decimal" and physical in _DECIMALS and sizes == (target.precision, target.scale)

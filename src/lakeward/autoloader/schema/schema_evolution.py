@@ -31,7 +31,7 @@ def evolve_schema(
         entries = StateLog(Path(folder)).between(after, last)
         names = plan.names
         files = [FileStatus(e.key, names.local(e.key), e.size, e.mtime) for e in entries]
-        batch_schema = infer_schema(files, plan.user_options)
+        batch_schema = infer_schema(files, plan.user_options, nanos_as_long=plan.nanos_as_long)
         _store_next_version(plan, SchemaStore(plan.schema_location), batch_schema, drift.types)
     return _unknown_field_error(plan, drift)
 

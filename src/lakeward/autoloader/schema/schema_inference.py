@@ -46,16 +46,27 @@ def sample_files(files: Sequence[FileStatus], *, max_files: int, max_bytes: int)
 
 
 def infer_schema(
-    files: Sequence[FileStatus], options: Options, *, also_orc: bool = False, adds_corrupt: bool = False
+    files: Sequence[FileStatus],
+    options: Options,
+    *,
+    also_orc: bool = False,
+    adds_corrupt: bool = False,
+    nanos_as_long: bool = False,
 ) -> StructType:
     """Infer the schema of files; raise CF_FAILED_TO_INFER_SCHEMA, with a reason, if none is readable.
 
-    `also_orc` includes ORC, whose schema Auto Loader does not infer (AL-2.2). `adds_corrupt` adds a column
-    for malformed JSON records.
+    Args:
+        files: The files.
+        options: The options of the source.
+        also_orc: Whether ORC is read, whose schema Auto Loader does not infer (AL-2.2).
+        adds_corrupt: Whether malformed JSON records get a column.
+        nanos_as_long: Whether timestamps of Parquet in nanoseconds are BIGINT.
     """
     from lakeward.autoloader.readers.file_contents import FileContents
 
-    inference = _create_inference(options, also_orc=also_orc, adds_corrupt=adds_corrupt)
+    inference = _create_inference(
+        options, also_orc=also_orc, adds_corrupt=adds_corrupt, nanos_as_long=nanos_as_long
+    )
     contents = FileContents(options)
     reasons = [reason for _, data in contents.read_all(files) if (reason := inference.add(data))]
     schema = inference.schema()
@@ -71,7 +82,9 @@ def infer_schema(
     return schema
 
 
-def _create_inference(options: Options, *, also_orc: bool, adds_corrupt: bool) -> Inference:
+def _create_inference(
+    options: Options, *, also_orc: bool, adds_corrupt: bool, nanos_as_long: bool
+) -> Inference:
     if options.format == "json":
         from lakeward.autoloader.schema.json_inference import JsonInference
 
@@ -92,7 +105,7 @@ def _create_inference(options: Options, *, also_orc: bool, adds_corrupt: bool) -
     if options.format in ("parquet", "avro") or (also_orc and options.format == "orc"):
         from lakeward.autoloader.readers.columnar import ColumnarInference, file_opener
 
-        return ColumnarInference(file_opener(options))
+        return ColumnarInference(file_opener(options, nanos_as_long=nanos_as_long))
     raise CloudFilesError(
         "CF_UNSUPPORTED_FORMAT_FOR_SCHEMA_INFERENCE",
         f"The schema of {options.format} files cannot be inferred.",

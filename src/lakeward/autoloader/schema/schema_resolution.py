@@ -14,7 +14,7 @@ from lakeward.autoloader.options.option_parsing import parse_bytes, parse_int
 from lakeward.autoloader.options.option_validation import require_format_options
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.options.schema_options import evolution_mode, has_fixed_schema, rescued_column
-from lakeward.autoloader.schema.partition_inference import infer_partition_schema
+from lakeward.autoloader.schema.partition_columns import infer_partition_schema
 from lakeward.autoloader.schema.schema_inference import fixed_schema, infer_schema, sample_files
 from lakeward.autoloader.schema.schema_store import SchemaStore, SchemaVersion
 from lakeward.errors import CloudFilesError
@@ -91,7 +91,9 @@ def _infer_version(spark: SparkSession, options: Options, lister: FileLister) ->
         max_bytes = parse_bytes(str(spark.conf.get(f"{_SAMPLE}.numBytes", "50gb")))
         return sample_files(files, max_files=max_files, max_bytes=max_bytes)
 
-    return infer_version(options, lister, files, sample, is_batch=False)
+    return infer_version(
+        options, lister, files, sample, is_batch=False, nanos_as_long=reads_nanos_as_long(spark)
+    )
 
 
 def infer_version(
@@ -101,6 +103,7 @@ def infer_version(
     sample: Callable[[], Sequence[FileStatus]],
     *,
     is_batch: bool,
+    nanos_as_long: bool,
     adds_corrupt: bool = False,
 ) -> SchemaVersion:
     """Infer the partition columns of `files`, and their data columns from those that `sample` returns.
@@ -113,6 +116,7 @@ def infer_version(
         files: The files of the source.
         sample: Returns the files that are read.
         is_batch: Whether a batch reads them.
+        nanos_as_long: Whether timestamps of Parquet in nanoseconds are BIGINT.
         adds_corrupt: Whether malformed JSON records get a column.
 
     Raises:
@@ -131,7 +135,9 @@ def infer_version(
             if is_batch
             else "Start the stream after files have arrived, or set a schema with .schema(…).",
         )
-    data = infer_schema(list(sample()), options, also_orc=is_batch, adds_corrupt=adds_corrupt)
+    data = infer_schema(
+        list(sample()), options, also_orc=is_batch, adds_corrupt=adds_corrupt, nanos_as_long=nanos_as_long
+    )
     if not is_batch:
         _reject_duplicate_columns(options, data, partitions)
     return StructType([field for field in data.fields if field.name not in partitions.names]), partitions
@@ -179,3 +185,10 @@ def _store_version(store: SchemaStore, version: SchemaVersion, *, first: bool) -
     if not store.add(version) and first:
         return store.latest() or version
     return version
+
+
+def reads_nanos_as_long(spark: SparkSession) -> bool:
+    """Return whether the session reads timestamps of Parquet in nanoseconds as BIGINT."""
+    from lakeward.autoloader.readers.parquet import NANOS_AS_LONG
+
+    return str(spark.conf.get(NANOS_AS_LONG)).lower() == "true"
