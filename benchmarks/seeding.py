@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lakeward.autoloader.state import MAGIC, FileEntry, encode_frame
+from lakeward.autoloader.state.frames import MAGIC, FileEntry, encode_frame
 
 __all__ = ["seed_ours", "seed_peer"]
 

@@ -144,6 +144,11 @@ class NotebookError(LakewardError):
 class PipelineError(LakewardError):
     """A pipeline whose sources or graph are wrong."""
 
+    @classmethod
+    def at(cls, where: object, error: LakewardError) -> PipelineError:
+        """Return an error with its place before the message."""
+        return cls(error.condition, f"{where}: {error.message}", next_step=error.next_step)
+
 
 class ExpectationViolation(PipelineError):
     """`expect_or_fail` found an invalid record; the flow wrote nothing."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lakeward.autoloader.schema.schema_resolution import SchemaStore
+from lakeward.autoloader.schema.schema_store import SchemaStore
 from tests.autoloader.trackers import Source
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.discovery.file_listing import FileLister, open_storage
+from lakeward.autoloader.discovery.file_listing import FileLister
+from lakeward.autoloader.discovery.storage import open_storage
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.state import FileEntry, StateLog
+from lakeward.autoloader.state.frames import FileEntry
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.autoloader.streams.checkpoint_state import file_states
 from lakeward.autoloader.streams.source_cleaning import cleaning_policy, is_cleanable
 from lakeward.errors import CloudFilesError

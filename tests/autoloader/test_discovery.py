@@ -8,15 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.discovery.file_listing import (
-    FileLister,
-    FileNames,
-    FileStatus,
-    Globber,
-    open_storage,
-    parse_partition_values,
-)
+from lakeward.autoloader.discovery.file_listing import FileLister, FileStatus, parse_partition_values
+from lakeward.autoloader.discovery.file_names import FileNames
+from lakeward.autoloader.discovery.globs import Globber
 from lakeward.autoloader.discovery.object_store import ArrowStorage
+from lakeward.autoloader.discovery.storage import open_storage
 from lakeward.autoloader.streams.file_tracker import select_batch
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap

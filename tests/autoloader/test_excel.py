@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.excel_sheet import Cell, DataAddress, Sheet, open_sheet
-from lakeward.autoloader.schema.schema_resolution import infer_schema
+from lakeward.autoloader.schema.schema_inference import infer_schema
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import rows_of, schema_of
 

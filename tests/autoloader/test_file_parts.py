@@ -20,9 +20,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from lakeward.autoloader import read_plan
 from lakeward.autoloader.data_sources import plan_partitions, read_batch_files
-from lakeward.autoloader.discovery.file_listing import FileStatus, LocalStorage, Storage
+from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.discovery.line_ranges import read_lines
 from lakeward.autoloader.discovery.object_store import ArrowStorage
+from lakeward.autoloader.discovery.storage import LocalStorage, Storage
 from lakeward.autoloader.read_plan import ReadPlan, divide
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import plan_of, schema_of

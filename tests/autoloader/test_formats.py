@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.schema.schema_resolution import infer_schema
+from lakeward.autoloader.schema.schema_inference import infer_schema
 from tests.autoloader.reader_harness import rows_of
 
 

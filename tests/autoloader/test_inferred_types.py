@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.schema.schema_resolution import infer_schema
+from lakeward.autoloader.schema.schema_inference import infer_schema
 from tests.autoloader.entry_points import ENTRY_POINTS, read_by
 from tests.autoloader.reader_harness import rows_of
 
@@ -35,7 +35,7 @@ NUMBERS = [
     "1,234", "1,234.5", "1,", "+5", "1e5", "1E-3", ".5", "5.", "0x10", "1d", "1_000", "NaN", "nan",
     "Inf", "-", "--1", "TRUE", "True", "t", "1234567890123456789012", "1.0", "9" * 41, "2147483648",
     "1e400", "00012", "-0", "1e", "$5", "5%", "1L", "1.5e3", "123.000", "-2147483649",
-    "9223372036854775808", "1,2,3",
+    "9223372036854775808", "1,2,3", "\u0661\u0662.\u0665", "1.5e00002",
 ]
 # fmt: on
 DATE_OPTIONS: list[dict[str, str]] = [

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.state import MAGIC, FileEntry, StateLog, encode_frame
+from lakeward.autoloader.state.frames import MAGIC, FileEntry, encode_frame
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.autoloader.streams.file_registry import FileRegistry
 
 FILES, BATCH = 1_000_000, 1_000
@@ -18,7 +19,7 @@ FILES, BATCH = 1_000_000, 1_000
 LOADING = """
 import json, resource, sys, time
 from pathlib import Path
-from lakeward.autoloader.state import StateLog
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.autoloader.streams.file_registry import FileRegistry
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.perf_counter()

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.parquet import NANOS_AS_LONG
-from lakeward.autoloader.schema.schema_resolution import infer_schema
+from lakeward.autoloader.schema.schema_inference import infer_schema
 from tests.autoloader.entry_points import ENTRY_POINTS, read_by
 from tests.autoloader.reader_harness import rows_of
 

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.schema.schema_resolution import infer_partition_schema
+from lakeward.autoloader.schema.partition_columns import infer_partition_schema
 from tests.autoloader.entry_points import ENTRY_POINTS, read_by
 
 # fmt: off

@@ -17,7 +17,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from lakeward.autoloader.discovery.file_listing import open_storage
+from lakeward.autoloader.discovery.storage import open_storage
 from tests.autoloader.trackers import Source
 from tests.processes import outcome
 

@@ -23,12 +23,9 @@ from lakeward.autoloader.conversion.type_merging import merge_new_fields, merge_
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.options.schema_hints import apply_hints, parse_hints
-from lakeward.autoloader.schema.schema_resolution import (
-    SchemaStore,
-    infer_partition_schema,
-    infer_schema,
-    sample_files,
-)
+from lakeward.autoloader.schema.partition_columns import infer_partition_schema
+from lakeward.autoloader.schema.schema_inference import infer_schema, sample_files
+from lakeward.autoloader.schema.schema_store import SchemaStore
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import schema_of
 

@@ -17,11 +17,13 @@ import pytest
 from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
-from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus
+from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.read_plan import create_lister
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
-from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, infer_schema, resolve_schema
+from lakeward.autoloader.schema.schema_inference import infer_schema
+from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, resolve_schema
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
 from tests.autoloader.reader_harness import plan_of, rows_of, schema_of

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, FileStatus, open_storage
+from lakeward.autoloader.discovery.file_listing import FileLister, FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames
+from lakeward.autoloader.discovery.storage import open_storage
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.state import MAGIC, FileEntry, Frame, StateLog, encode_frame, read_frames
+from lakeward.autoloader.state.frames import MAGIC, FileEntry, Frame, encode_frame, read_frames
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.autoloader.streams.file_registry import FileRegistry
 from lakeward.autoloader.streams.file_tracker import FileTracker, Offset
 from lakeward.errors import CloudFilesError

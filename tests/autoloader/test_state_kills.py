@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql.types import StructType
 
-from lakeward.autoloader.schema.schema_resolution import SchemaStore
-from lakeward.autoloader.state import StateLog
+from lakeward.autoloader.schema.schema_store import SchemaStore
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.autoloader.streams.file_registry import FileRegistry
 from tests.autoloader.trackers import Source
 from tests.processes import outcome

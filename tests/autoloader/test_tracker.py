@@ -10,7 +10,8 @@ import pytest
 
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.state import MAGIC, StateLog, encode_frame
+from lakeward.autoloader.state.frames import MAGIC, encode_frame
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.autoloader.streams.checkpoint_state import file_states
 from lakeward.autoloader.streams.file_registry import FileRegistry
 from lakeward.errors import CloudFilesError

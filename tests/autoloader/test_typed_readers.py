@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructType
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.schema.schema_resolution import infer_schema
+from lakeward.autoloader.schema.schema_inference import infer_schema
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import rows_of, schema_of
 

@@ -21,12 +21,9 @@ from pyspark.sql.types import (
 )
 
 from lakeward.autoloader.conversion.date_patterns import parse_zone
-from lakeward.autoloader.conversion.text_parsing import (
-    TextFormats,
-    cast_text_column,
-    common_shape,
-    value_parser,
-)
+from lakeward.autoloader.conversion.text_columns import cast_text_column, common_shape
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import value_parser
 
 UTC = TextFormats(timezone.utc)
 PARIS = TextFormats(parse_zone("Europe/Paris") or timezone.utc)

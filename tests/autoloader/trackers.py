@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, FileStatus, open_storage
+from lakeward.autoloader.discovery.file_listing import FileLister, FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames
+from lakeward.autoloader.discovery.storage import open_storage
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.state import StateLog
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.autoloader.streams.file_registry import FileRegistry
 from lakeward.autoloader.streams.file_tracker import FileTracker, Offset
 from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy

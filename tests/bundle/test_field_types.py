@@ -41,6 +41,8 @@ _MISTYPED = [
         "string",
     ),
     ("schedule: daily", "schedule", "map", "string"),
+    # The kinds of lookups are words of their own.
+    ("schedule: job", "schedule", "map", "string"),
     ("tags: [a]", "tags", "map", "sequence"),
 ]
 

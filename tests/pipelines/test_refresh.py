@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakeward.errors import ConfigurationError
-from lakeward.pipelines.analysis.graph_resolution import select_datasets, validate_resettable_inputs
+from lakeward.pipelines.analysis.dataset_selection import select_datasets, validate_resettable_inputs
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import Dataset, DefaultSchema, Flow, SourceCodeLocation, TableOptions
 

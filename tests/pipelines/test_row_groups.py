@@ -149,7 +149,7 @@ def test_a_technique_that_took_longer_than_a_recomputation_is_not_chosen_again(
     dataset: Any = SimpleNamespace(expectations=(), options=SimpleNamespace(refresh_policy=policy))
 
     def commit(used: MaintenanceType, took: float) -> DeltaCommit:
-        done = RefreshPlan(used, [Technique(used, True, estimate(used, changes, 10))])
+        done = RefreshPlan(used, [Technique(used, estimate(used, changes, 10))])
         info = {"timestamp": int((1000 + took) * 1000), "userMetadata": add_start("{}", done, 1000.0)}
         return DeltaCommit(1, info)
 

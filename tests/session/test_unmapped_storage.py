@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakeward.autoloader.discovery.file_listing import open_storage
+from lakeward.autoloader.discovery.storage import open_storage
 from lakeward.dbutils import DBUtils
 from lakeward.errors import CloudFilesError
 from lakeward.session.configuration.session_conf import file_system_conf, has_connector, merge_conf

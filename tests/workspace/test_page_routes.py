@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from lakeward.streaming import query_file, request_file
-from lakeward.workspace.http.application import PAGES
+from lakeward.workspace.http.page_files import PAGES
 from tests.report.events import Events
 from tests.workspace.server import Server, until
 

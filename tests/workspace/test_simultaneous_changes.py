@@ -17,7 +17,7 @@ import requests
 from lakeward.databricks_shims.local_workspace import ApiError, ApiRequest, exclusively, respond
 from lakeward.dbutils import Environment
 from lakeward.session import Settings
-from lakeward.workspace.http.application import file_response
+from lakeward.workspace.http.file_response import file_response
 from lakeward.workspace.http.route_table import TABLE
 from tests.workspace.server import Server
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader.discovery.file_listing import FileStatus, require_closed_brackets
+from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.discovery.globs import require_closed_brackets
 from lakeward.autoloader.file_source import FileSource
 from lakeward.autoloader.json_column import JsonColumn, schema_location_key
 from lakeward.autoloader.options.option_table import OPTIONS, READABLE_FORMATS, Option, find_option
-from lakeward.autoloader.state import SkippedFiles
+from lakeward.autoloader.state.skipped_files import SkippedFiles
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from lakeward.autoloader.discovery.file_listing import COMPRESSED_SUFFIXES, FileStatus, open_storage
+from lakeward.autoloader.discovery.file_listing import COMPRESSED_SUFFIXES, FileStatus
+from lakeward.autoloader.discovery.storage import open_storage
 from lakeward.autoloader.read_plan import (
     MAX_PARTITION_BYTES,
     PLAN_OPTION,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from lakeward.autoloader.readers.batch_builder import BatchBuilder
-    from lakeward.autoloader.state import SkippedFiles
+    from lakeward.autoloader.state.skipped_files import SkippedFiles
     from lakeward.autoloader.streams.file_tracker import FileTracker
     from lakeward.autoloader.streams.source_cleaning import SourceCleaner
 
@@ -75,7 +76,7 @@ def _has_lines(plan: ReadPlan) -> bool:
     # Missing files are recorded below `badRecordsPath`, once each.
     if plan.format != "json" or options.flag("multiLine") or options.text("badRecordsPath"):
         return False
-    from lakeward.autoloader.readers.json_values import JsonText
+    from lakeward.autoloader.readers.json_text import JsonText
 
     text = JsonText.of(options)
     return text.encoding is None and text.separator is None
@@ -194,7 +195,7 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         if self.plan.scan_bytes is None:
             return [], files
         from lakeward.autoloader.readers.batch_builder import BatchBuilder
-        from lakeward.autoloader.state import StateLog
+        from lakeward.autoloader.state.state_log import StateLog
         from lakeward.autoloader.streams.scan_planning import ScanPlanner
 
         planner = ScanPlanner(BatchBuilder.of(self.plan, self._schema), metadata=self._metadata)
@@ -206,7 +207,7 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Return Arrow batches of these files. Runs in a worker."""
-        from lakeward.autoloader.state import StateLog
+        from lakeward.autoloader.state.state_log import StateLog
 
         assert isinstance(partition, FilesPartition)
         skips = StateLog(Path(partition.batch[0])).skips
@@ -229,7 +230,7 @@ def read_batch_files(
         CloudFilesError: A file cannot be read.
         UnknownFieldException: The schema has to grow; the next version is stored.
     """
-    from lakeward.autoloader.readers.file_contents import NewFieldsError
+    from lakeward.autoloader.readers.new_fields import NewFieldsError
 
     try:
         yield from read_task_files(plan, schema, files)
@@ -245,7 +246,7 @@ def read_task_files(plan: ReadPlan, schema: StructType, files: list[FileStatus])
     Raises CloudFilesError for files that cannot be read, NewFieldsError if the schema must grow first.
     """
     from lakeward.autoloader.readers.batch_builder import BatchBuilder
-    from lakeward.autoloader.state import SkippedFiles
+    from lakeward.autoloader.state.skipped_files import SkippedFiles
 
     builder = BatchBuilder.of(plan, schema)
     skips = SkippedFiles(Path(plan.skipped)) if plan.skipped else None
@@ -273,7 +274,8 @@ _READERS = {
 
 
 def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatReader:
-    from lakeward.autoloader.readers.file_contents import BadRecordsWriter, FileContents
+    from lakeward.autoloader.readers.file_contents import FileContents
+    from lakeward.autoloader.readers.malformed_records import BadRecordsWriter
 
     name = _READERS.get(builder.plan.format, "columnar:ColumnarReader")
     if builder.options.text("singleVariantColumn"):
@@ -285,7 +287,7 @@ def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatR
 
 
 def _create_tracker(plan: ReadPlan, state: Path) -> FileTracker:
-    from lakeward.autoloader.state import StateLog
+    from lakeward.autoloader.state.state_log import StateLog
     from lakeward.autoloader.streams.file_registry import FileRegistry
     from lakeward.autoloader.streams.file_tracker import FileTracker
 

@@ -12,14 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader.discovery.file_listing import (
-    COMPRESSED_SUFFIXES,
-    FileLister,
-    FileNames,
-    FileStatus,
-    Globber,
-    session_file_names,
-)
+from lakeward.autoloader.discovery.file_listing import COMPRESSED_SUFFIXES, FileLister, FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames, session_file_names
+from lakeward.autoloader.discovery.globs import Globber
 from lakeward.autoloader.options.option_validation import require_format_options
 from lakeward.autoloader.options.option_values import Options, use_delta_format
 from lakeward.autoloader.options.schema_options import has_fixed_schema, rescued_column
@@ -266,7 +261,8 @@ class FileSource:
         """
         from pyspark.sql.types import StructType
 
-        from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, infer_partition_schema
+        from lakeward.autoloader.schema.partition_columns import infer_partition_schema
+        from lakeward.autoloader.schema.schema_resolution import ResolvedSchema
 
         require_format_options(self.options)
         partitions = infer_partition_schema(self._below(files[:1]), self.options, schema)

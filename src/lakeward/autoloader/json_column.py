@@ -72,7 +72,7 @@ class JsonColumn:
         from pyspark.sql.types import StructType
 
         from lakeward.autoloader.conversion.type_merging import to_table_type
-        from lakeward.autoloader.schema.schema_resolution import SchemaStore
+        from lakeward.autoloader.schema.schema_store import SchemaStore
 
         options = _reader_options(given)
         mode = evolution_mode(options, has_user_schema=False)
@@ -104,7 +104,7 @@ class JsonColumn:
         """Raise UnknownFieldException if the texts of a batch have given the column its first schema."""
         from pyspark.sql.types import StructType
 
-        from lakeward.autoloader.schema.schema_resolution import SchemaStore
+        from lakeward.autoloader.schema.schema_store import SchemaStore
 
         stored = None if self.is_inferred else SchemaStore(self.location).latest()
         if stored is not None:
@@ -219,7 +219,7 @@ class JsonColumn:
         from pyspark.sql.types import StructType
 
         from lakeward.autoloader.conversion.type_merging import merge_new_fields, merge_types
-        from lakeward.autoloader.schema.schema_resolution import SchemaStore
+        from lakeward.autoloader.schema.schema_store import SchemaStore
 
         store = SchemaStore(self.location)
         while True:

@@ -136,7 +136,7 @@ def _patch_batch_load(before: Any) -> Any:
         state = _reader_state(self)
         if state.format == "cloudfiles":
             raise to_analysis_exception(batch_usage_error())
-        if state.format == "excel" and not _has_reader(self._spark, "excel"):
+        if state.format == "excel" and not _has_excel_reader(self._spark):
             if schema is not None:
                 self.schema(schema)
             self.options(**options)
@@ -146,9 +146,9 @@ def _patch_batch_load(before: Any) -> Any:
     return load
 
 
-def _has_reader(spark: Any, name: str) -> bool:
+def _has_excel_reader(spark: Any) -> bool:
     jvm: Any = jvm_view(spark)
-    return bool(jvm.lakeward.FormatCheck.hasReader(java_session(spark), name))
+    return bool(jvm.lakeward.FormatCheck.hasReader(java_session(spark), "excel"))
 
 
 def _load_excel(reader: Any, path: Any) -> DataFrame:

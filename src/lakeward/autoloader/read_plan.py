@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.atomic_files import atomic_write
-from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, FileStatus, open_storage
+from lakeward.autoloader.discovery.file_listing import FileLister, FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames
+from lakeward.autoloader.discovery.storage import open_storage
 from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
 from lakeward.quoting import quote_identifier

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.configuration.field_types import FIELD_TYPE
     from lakeward.bundle.configuration.findings import Finding
     from lakeward.bundle.configuration.includes import find_root
+    from lakeward.bundle.configuration.lookups import is_placeholder
     from lakeward.bundle.configuration.node import Position
     from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
     from lakeward.bundle.deployment import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.job_file import defines_jobs, is_job_file, load_jobs, only_job
     from lakeward.bundle.loader import UNASSIGNED, load, load_statically, targets_to_read
     from lakeward.bundle.python_project import Distribution, read_wheel
-    from lakeward.bundle.resolved_bundle import Bundle, connector_of
+    from lakeward.bundle.resolved_bundle import Bundle, connector_of, task_kinds
     from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, missing_files, workspace_paths
     from lakeward.bundle.runtimes import runtime_here, runtime_of
     from lakeward.bundle.schedules import Timer, timers_of

@@ -198,6 +198,11 @@ class Bundle:
         return known[key]
 
 
+def task_kinds(settings: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a task's settings that define what it runs."""
+    return [name for name, value in settings.items() if name.endswith("_task") and value is not None]
+
+
 def connector_of(pipeline: Mapping[str, Any]) -> str | None:
     """Return the field that makes a pipeline one of Lakeflow Connect; None for a pipeline with sources."""
     return next((field for field in CONNECTOR_FIELDS if pipeline.get(field)), None)

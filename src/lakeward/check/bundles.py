@@ -20,7 +20,7 @@ _NAME = re.compile(r"[a-z_][\w-]*")
 
 def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
     """Yield the uses in one target; `prefix` leads from the folder that is checked to the bundle's."""
-    from lakeward.bundle import UNASSIGNED
+    from lakeward.bundle import UNASSIGNED, task_kinds
     from lakeward.jobs import tasks_of
 
     for name, variable in (bundle.config.get("variables") or {}).items():
@@ -30,7 +30,7 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
     yield from _catalogs(bundle, prefix)
     for key, job in bundle.jobs.items():
         for number, task in enumerate(job.get("tasks") or ()):
-            kinds = [name for name in task if name.endswith("_task") and task[name] is not None]
+            kinds = task_kinds(task)
             where = _place(bundle, prefix, "resources", "jobs", key, "tasks", number, *kinds[:1])
             try:
                 tasks_of(key, {"tasks": [task]})

@@ -17,6 +17,7 @@ from lakeward.notebooks import (
     ABOUT_ARCHIVES,
     LineMagic,
     Notebook,
+    exported_language,
     install_commands,
     parse,
     pip_commands,
@@ -88,11 +89,8 @@ def content_of(file: SourceFile) -> bytes:
 
 
 def is_notebook(file: SourceFile, content: bytes) -> bool:
-    """Return whether a file that can be read is a notebook."""
-    try:
-        return file.kind == "notebook" or _parsed_notebook(content, file.path.suffix.lower()) is not None
-    except Unreadable:
-        return False
+    """Return whether a file is a notebook."""
+    return file.kind == "notebook" or exported_language(content, file.path.suffix.lower()) is not None
 
 
 def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:

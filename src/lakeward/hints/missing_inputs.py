@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.hints.near_names import import_hint, missing_volumes, setting_hint, table_hint, volume_hint
-from lakeward.hints.table_sources import NO_DATASET, table_sources_hint
+from lakeward.hints.table_sources import searched_tables, table_sources_hint
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -108,15 +108,13 @@ def other_lakehouse_hint(text: str, settings: Settings) -> str | None:
 
 def _missing(text: str) -> Iterator[tuple[str, Path]]:
     """Yield the names that an error does not find, and where a lakehouse keeps each."""
-    from lakeward.seeds import missing_table
     from lakeward.session import missing_catalog, missing_schema
 
     for name in missing_volumes(text):
         yield f"/Volumes/{name}", Path("volumes", name.lower())
-    dataset = NO_DATASET.search(text)
-    table = dataset["name"].split(".") if dataset else missing_table(text)
-    if table is not None and len(table) == 3:
-        yield ".".join(table), Path("warehouse", *map(str.lower, table))
+    for table in searched_tables(text):
+        if len(table) == 3:
+            yield ".".join(table), Path("warehouse", *map(str.lower, table))
     schema = missing_schema(text)
     parts = (schema or "").replace("`", "").split(".")
     if len(parts) == 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lakeward.hints.near_names import complete_name
@@ -14,26 +15,32 @@ if TYPE_CHECKING:
     from lakeward.check import TableSource
     from lakeward.session import Settings
 
-NO_DATASET = re.compile(r"`(?P<name>[^`\s]+)` is neither a dataset of this pipeline nor a table")
+_NO_DATASET = re.compile(r"`(?P<name>[^`\s]+)` is neither a dataset of this pipeline nor a table")
 _MOST_FILES = 3
 # In the order in which they are named.
 _KINDS = ("sql", "notebook", "python", "dbt", "dataset")
 
 
+def searched_tables(text: str) -> Iterator[list[str]]:
+    """Yield the parts of the names of tables that errors of pipelines and others do not find."""
+    for found in _NO_DATASET.finditer(text):
+        yield found["name"].split(".")
+    yield from missing_tables(text)
+
+
 def table_sources_hint(text: str, settings: Settings) -> str | None:
     """Return which files create the tables that the error `text` does not find, and how to run them."""
-    of_pipeline = [found["name"].split(".") for found in NO_DATASET.finditer(text)]
-    missing = [name for name in (*of_pipeline, *missing_tables(text)) if len(name) <= 3]
-    full = [tuple(complete_name(name, text, settings)) for name in missing]
+    full = [tuple(complete_name(name, text, settings)) for name in searched_tables(text) if len(name) <= 3]
     if not full:
         return None
     from lakeward.check import table_sources
 
+    is_of_pipeline = _NO_DATASET.search(text) is not None
     sources = [
         source
         for source in table_sources(settings.root, tuple(dict.fromkeys(full)))
         # A dataset of a pipeline is often called as the table that it reads; and a file that failed was run.
-        if not (source.kind == "dataset" and of_pipeline) and source.name not in text
+        if not (source.kind == "dataset" and is_of_pipeline) and source.name not in text
     ]
     sources.sort(key=lambda source: (-len(source.tables), _KINDS.index(source.kind)))
     shown: list[TableSource] = []

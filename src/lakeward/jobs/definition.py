@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lakeward.bundle import task_kinds
 from lakeward.errors import ConfigurationError
 from lakeward.run_conditions import ALL_SUCCESS, RUN_IF, find_cycle
 from lakeward.suggestions import unknown_name_hint
@@ -63,7 +64,7 @@ def tasks_of(job_key: str, job: Mapping[str, Any]) -> tuple[Task, ...]:
 
 def task_of(job_key: str, key: str, definition: Mapping[str, Any]) -> Task:
     """Return the task `key` that `definition` states. Raises ConfigurationError(TASK_INVALID)."""
-    kinds = [name for name in definition if name.endswith("_task") and definition[name] is not None]
+    kinds = task_kinds(definition)
     if len(kinds) != 1:
         found = " and ".join(kinds) if kinds else "nothing to run"
         message = f"The task `{key}` of the job {job_key} has {found}, where exactly one kind is expected."

@@ -16,14 +16,7 @@ from lakeward.dbutils import decrypt, encrypt, record_secret, redact
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.run_results import JobRun
 from lakeward.jobs.task_graph import AttemptResult
-from lakeward.run_files import (
-    LAST_RUN,
-    PROGRESS_FILE,
-    RUN_FILE,
-    find_run_files,
-    last_run_file,
-    run_folder,
-)
+from lakeward.run_files import LAST_RUN, PROGRESS_FILE, RUN_FILE, find_run_files, last_run_file, run_folder
 
 RETENTION_DAYS = 60
 """Days for which a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""

@@ -20,13 +20,7 @@ from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT, Task
 from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
 from lakeward.jobs.job_run import PlannedJobRun, TaskLauncher
 from lakeward.jobs.pipelines import ensure_schemas_and_volumes
-from lakeward.jobs.run_history import (
-    PreviousRun,
-    delete_old_runs,
-    load_previous_run,
-    save_progress,
-    save_run,
-)
+from lakeward.jobs.run_history import PreviousRun, delete_old_runs, load_previous_run, save_progress, save_run
 from lakeward.jobs.run_loop import RunLoop
 from lakeward.jobs.run_results import JobRun, PipelineSelection, TaskResult
 from lakeward.jobs.task_graph import TaskGraphState, TaskState
@@ -61,7 +55,6 @@ class RunOptions:
         trigger: The trigger of the run.
         workers: Processes that are ready for tasks.
         provision: Creates schemas and volumes before the first task runs.
-        now: The clock of start times.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -74,7 +67,6 @@ class RunOptions:
     trigger: RunTrigger = MANUAL
     workers: Sequence[PrestartedWorker] = ()
     provision: Callable[[Bundle, Settings], None] = ensure_schemas_and_volumes
-    now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +218,7 @@ def _launcher(
         on_output=listeners.on_output or partial(_print, listeners.stdout),
         on_event=listeners.on_event or (lambda _: None),
         on_update=listeners.on_update,
-        started=options.now(),
+        started=datetime.now(timezone.utc),
         limit=limit,
         trigger=options.trigger,
         semaphore=RunSemaphore(FileSemaphore(settings.jobs / ".slots", limit)) if options.isolated else None,

@@ -5,7 +5,7 @@ Importing this package starts nothing and does not import pyspark.
 
 from lakeward.notebooks.export import write
 from lakeward.notebooks.ipython_syntax import LineMagic, line_magics, python_text, without_indent
-from lakeward.notebooks.loader import ABOUT_ARCHIVES, SUFFIXES, load_notebook, parse
+from lakeward.notebooks.loader import ABOUT_ARCHIVES, SUFFIXES, exported_language, load_notebook, parse
 from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT, pip_commands
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
 from lakeward.notebooks.notebook_environment import install_commands

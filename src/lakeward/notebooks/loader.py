@@ -22,6 +22,7 @@ ABOUT_ARCHIVES = (
     "An archive holds several notebooks: import it into a workspace, and export them as source files."
 )
 _OTHER_LANGUAGES = {".scala": "Scala", ".r": "R"}
+_EXPORTS = {".py": (PYTHON_MARK, "python"), ".sql": (SQL_MARK, "sql")}
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -35,11 +36,16 @@ def parse(content: bytes, suffix: str) -> Notebook | None:
     """
     if suffix == ".ipynb":
         return parse_ipynb(content)
-    content = content.removeprefix(_BOM)
-    for mark, of, language in ((PYTHON_MARK, ".py", "python"), (SQL_MARK, ".sql", "sql")):
-        if suffix == of and content.startswith(mark):
-            return parse_export(content.decode("utf-8").replace("\r\n", "\n"), language)
-    return None
+    language = exported_language(content, suffix)
+    if language is None:
+        return None
+    return parse_export(content.removeprefix(_BOM).decode("utf-8").replace("\r\n", "\n"), language)
+
+
+def exported_language(content: bytes, suffix: str) -> str | None:
+    """Return the language of a notebook that is exported as source; None for a plain Python or SQL file."""
+    mark, language = _EXPORTS.get(suffix, (None, None))
+    return language if mark is not None and content.removeprefix(_BOM).startswith(mark) else None
 
 
 def find_notebook(

@@ -8,14 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lakeward.report.event_files import (
-    Event,
-    dataset_of,
-    details_of,
-    error_of,
-    read_events,
-    seconds_between,
-)
+from lakeward.report.event_files import Event, dataset_of, details_of, error_of, read_events, seconds_between
 from lakeward.report.page import embedded_size
 from lakeward.report.samples import read_sample, read_tags
 from lakeward.report.stream_batches import stream_batches

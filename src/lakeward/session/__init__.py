@@ -53,12 +53,7 @@ if TYPE_CHECKING:
     from lakeward.session.jvm.interrupts import count_interrupts, keep_interrupts
     from lakeward.session.jvm.jars import jars_summary
     from lakeward.session.jvm.java_runtime import java_summary
-    from lakeward.session.jvm.shared_jvm import (
-        GatewayAddress,
-        GatewayServer,
-        shared_gateway,
-        use_shared_jvm,
-    )
+    from lakeward.session.jvm.shared_jvm import GatewayAddress, GatewayServer, shared_gateway, use_shared_jvm
     from lakeward.session.missing_folders import folder_hint, misses_file
     from lakeward.session.mount_table import MOUNTS_VARIABLE, encode_mounts, read_mount, read_mounts
     from lakeward.session.patches.connect_finder import CONNECT_MODULES

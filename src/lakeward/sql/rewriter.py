@@ -22,6 +22,7 @@ from lakeward.sql.constructs import (
     event_log,  # noqa: F401  # registers a function
     expressions,
     external_locations,
+    foreign_objects,
     functions,
     governance,
     inserts,
@@ -106,6 +107,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *python_functions.CONSTRUCTS,
     *external_locations.CONSTRUCTS,
     *governance.CONSTRUCTS,
+    *foreign_objects.CONSTRUCTS,
     *principals.CONSTRUCTS,
     *platform_clauses.CONSTRUCTS,
     *query_tags.CONSTRUCTS,

@@ -137,6 +137,12 @@ def _folder_names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
 
 
+def metadata_levels(kind: str, full: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the kinds and names of an object's catalog, schema and itself, as far as it has them."""
+    parents = [(each, tuple(full[: count + 1])) for count, each in enumerate(("CATALOG", "SCHEMA"))]
+    return [*parents[: max(len(full) - 1, 0)], (kind, tuple(full))]
+
+
 def current_context(spark: SparkSession) -> SessionContext:
     """Return the context of `spark`; raises SqlError for a session that lakeward did not create."""
     settings = current_settings()

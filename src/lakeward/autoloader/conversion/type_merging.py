@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.sql.types import (
     ArrayType,
@@ -26,7 +26,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import value_parser
 from lakeward.autoloader.options.option_values import Options
 
 _INTEGER_TYPES: list[type[DataType]] = [ByteType, ShortType, IntegerType, LongType]
@@ -78,6 +79,11 @@ def add_column(
     """
     own = name if name in columns else find_same_column(name, columns) or name
     columns[own] = merge(columns[own], dtype) if own in columns else dtype
+
+
+def sorted_struct(types: Mapping[str, DataType]) -> StructType:
+    """Return the fields in alphabetical order, as Spark's inference does (AL-2.2.10)."""
+    return StructType([StructField(name, types[name]) for name in sorted(types)])
 
 
 def widen_type(stored: DataType, other: DataType) -> DataType | None:
@@ -150,7 +156,7 @@ def _merge_structs(a: StructType, b: StructType) -> StructType:
     types: dict[str, DataType] = {}
     for field in (*a.fields, *b.fields):
         add_column(types, field.name, field.dataType)
-    return StructType([StructField(name, types[name]) for name in sorted(types)])
+    return sorted_struct(types)
 
 
 def _merge_numbers(a: DataType, b: DataType) -> DataType | None:

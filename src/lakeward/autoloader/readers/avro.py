@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import operator
 import struct
@@ -217,7 +216,7 @@ def _parse_reader_schema(text: str) -> Any:
 
     try:
         given = json.loads(text)
-        parse_schema(copy.deepcopy(given))
+        parse_schema(given)
     except (ValueError, KeyError, TypeError, SchemaParseException, UnknownType) as error:
         raise CloudFilesError(
             "CF_INVALID_OPTION_VALUE",

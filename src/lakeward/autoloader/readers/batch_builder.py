@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakeward.autoloader.discovery.file_listing import FileNames, partition_value
+from lakeward.autoloader.discovery.file_listing import partition_value
+from lakeward.autoloader.discovery.file_names import FileNames
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.read_plan import METADATA, ReadPlan, encode_file_metadata
 
@@ -121,8 +122,9 @@ class BatchBuilder:
         self,
         data: dict[str, pa.Array],
         files: Sequence[FileSpan],
-        rescued: Sequence[str | None] | None,
-        corrupt: Sequence[str | None] | None,
+        rescued: Sequence[str | None] | None = None,
+        corrupt: Sequence[str | None] | None = None,
+        kept: Sequence[bool] | None = None,
     ) -> pa.RecordBatch:
         """Build a record batch.
 
@@ -131,14 +133,14 @@ class BatchBuilder:
             files: Number of rows per file, in order.
             rescued: The rescued data column, None if all null.
             corrupt: The corrupt-record column, None if all null.
+            kept: Whether each row is returned, None for all.
         """
         rows = sum(count for _, count in files)
         arrays = []
         for column in self.arrow:
-            if column.name == self.plan.rescued:
-                array = pa.nulls(rows, pa.string()) if rescued is None else pa.array(rescued, pa.string())
-            elif column.name == self.plan.corrupt:
-                array = pa.nulls(rows, pa.string()) if corrupt is None else pa.array(corrupt, pa.string())
+            if column.name in (self.plan.rescued, self.plan.corrupt):
+                texts = rescued if column.name == self.plan.rescued else corrupt
+                array = pa.nulls(rows, pa.string()) if texts is None else pa.array(texts, pa.string())
             elif column.name in self.plan.partitions:
                 array = self._repeat_by_file(self.partition_values(column.name, files), files)
             elif column.name in data:
@@ -146,19 +148,21 @@ class BatchBuilder:
             elif column.name == METADATA:
                 array = pa.nulls(rows, column.type)
                 if self.plan.metadata:
-                    texts = [encode_file_metadata(status) for status, _ in files]
-                    array = self._repeat_by_file(pa.array(texts, column.type), files)
+                    facts = [encode_file_metadata(status) for status, _ in files]
+                    array = self._repeat_by_file(pa.array(facts, column.type), files)
             else:
                 array = pa.nulls(rows, column.type)
             arrays.append(array)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
+        return batch if kept is None else batch.filter(pa.array(kept))
 
     def partition_values(self, name: str, files: Sequence[FileSpan]) -> pa.Array:
         """Return the value of a partition column for each file. Options of the format do not apply."""
         root = self.plan.source_key
         texts = [partition_value(status.key[len(root) :], name) for status, _ in files]
         from lakeward.autoloader.conversion.date_patterns import parse_zone
-        from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
+        from lakeward.autoloader.conversion.text_columns import parse_column
+        from lakeward.autoloader.conversion.text_formats import TextFormats
 
         dtype, arrow_type = self.schema[name].dataType, self.arrow.field(name).type
         formats = TextFormats(parse_zone(self.plan.time_zone) or timezone.utc)

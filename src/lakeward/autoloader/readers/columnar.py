@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
 from lakeward.autoloader.conversion.reader_cast import ReaderCast, TypeMismatchError
-from lakeward.autoloader.discovery.file_listing import FileNames
+from lakeward.autoloader.discovery.file_names import FileNames
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
-from lakeward.autoloader.readers.file_contents import ColumnarFile, FileContents, FileOpener, NewFieldsError
+from lakeward.autoloader.readers.file_contents import ColumnarFile, FileContents, FileOpener
+from lakeward.autoloader.readers.new_fields import NewFieldsError
 from lakeward.autoloader.readers.parquet import illegal_type_error, open_parquet
 from lakeward.errors import CloudFilesError
 
@@ -134,7 +135,7 @@ class ColumnarReader:
             if name not in arrays:
                 arrays[name] = pa.nulls(batch.num_rows, self._builder.arrow.field(name).type)
         rescued = self._rescue(surplus, batch.num_rows, status) if surplus and self._builder.rescues else None
-        return self._builder.build(arrays, [(status, batch.num_rows)], rescued, None)
+        return self._builder.build(arrays, [(status, batch.num_rows)], rescued)
 
     def _convert(
         self, cast: ReaderCast, array: pa.Array, target: pa.DataType, column: str, status: FileStatus

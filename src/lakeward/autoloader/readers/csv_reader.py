@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, cast_text_column, parse_column
+from lakeward.autoloader.conversion.text_columns import cast_text_column, parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, FileSpans, to_json
 from lakeward.autoloader.readers.csv_dialect import CsvDialect, Row, has_header, header_names, split_lines
 from lakeward.autoloader.readers.csv_fast_path import is_regular_dialect, parse_text_columns
-from lakeward.autoloader.readers.file_contents import (
-    FileContents,
-    MalformedRecordPolicy,
-    NewFieldsError,
-    widen_for_value,
-)
+from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.readers.malformed_records import MalformedRecordPolicy
+from lakeward.autoloader.readers.new_fields import NewFieldsError, widen_for_value
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery.file_listing import FileStatus
@@ -92,7 +90,7 @@ class CsvReader:
             arrays = self._arrays({name: part.column(columns.index(name)) for name in matched}, part.num_rows)
             if arrays is None:
                 return None
-            batches.append(self._builder.build(arrays, [(status, part.num_rows)], None, None))
+            batches.append(self._builder.build(arrays, [(status, part.num_rows)]))
         return batches
 
     def _arrays(self, texts: dict[str, pa.Array], rows: int) -> dict[str, pa.Array] | None:
@@ -193,6 +191,6 @@ class CsvReader:
             len(self._lines), self._files, self._odd, sorted(misfits), lambda row: self._lines[row].encode()
         )
         rescued = self._builder.rescued_column_values(self._rescued, self._files)
-        batch = self._builder.build(arrays, self._files, rescued, corrupt)
+        batch = self._builder.build(arrays, self._files, rescued, corrupt, kept)
         self._start()
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return batch

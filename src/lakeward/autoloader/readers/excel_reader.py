@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast
-from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
+from lakeward.autoloader.conversion.text_columns import parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.readers.excel_sheet import Cell, Sheet, cell_text, open_sheet
 from lakeward.autoloader.readers.file_contents import FileContents
@@ -50,7 +51,7 @@ class ExcelReader:
                 )
                 for name in self._builder.data
             }
-            yield self._builder.build(arrays, [(status, len(sheet.rows))], None, None)
+            yield self._builder.build(arrays, [(status, len(sheet.rows))])
 
     def _places(self, sheet: Sheet) -> dict[str, int]:
         """Return the numbers of the sheet's columns by the names of the source's."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.json as pj
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, cast_text_column, parse_column
+from lakeward.autoloader.conversion.text_columns import cast_text_column, parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
-from lakeward.autoloader.readers.json_values import count_object_lines
+from lakeward.autoloader.readers.json_text import count_object_lines
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -69,7 +70,7 @@ class JsonFastPath:
             arrays = {name: column for name, column in columns.items() if column is not None}
             if len(arrays) < len(columns):
                 return None
-            batches.append(self._builder.build(arrays, [(status, part.num_rows)], None, None))
+            batches.append(self._builder.build(arrays, [(status, part.num_rows)]))
         return batches if table is not None else None
 
     def _column(self, name: str, read: pa.Array) -> pa.Array | None:

@@ -15,34 +15,29 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
-from lakeward.autoloader.readers.batch_builder import (
-    BatchBuilder,
-    FileSpans,
-    join_json_object,
-    to_json,
-)
-from lakeward.autoloader.readers.file_contents import (
-    FileContents,
-    MalformedRecordPolicy,
-    NewFieldsError,
-    widen_for_value,
-)
+from lakeward.autoloader.conversion.text_columns import parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.readers.batch_builder import BatchBuilder, FileSpans, join_json_object, to_json
+from lakeward.autoloader.readers.file_contents import FileContents
 from lakeward.autoloader.readers.json_fast_path import TIMES, JsonFastPath
 from lakeward.autoloader.readers.json_rows import RowBuffer
-from lakeward.autoloader.readers.json_values import (
+from lakeward.autoloader.readers.json_text import (
     InvalidJson,
     JsonText,
-    MatchRules,
     count_object_lines,
+    parts_of_lines,
+    raw_members,
+)
+from lakeward.autoloader.readers.json_values import (
+    MatchRules,
     json_value_reader,
     msgspec_record_type,
     msgspec_type,
-    parts_of_lines,
-    raw_members,
     raw_strings,
     rescued_json_value,
 )
+from lakeward.autoloader.readers.malformed_records import MalformedRecordPolicy
+from lakeward.autoloader.readers.new_fields import NewFieldsError, widen_for_value
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery.file_listing import FileStatus
@@ -232,8 +227,7 @@ class JsonReader:
         kept, corrupt = self._policy.apply(
             len(rows.records), files, rows.broken, sorted(rows.misfits), rows.line_of
         )
-        batch = self._builder.build(columns, files, rescued, corrupt)
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return self._builder.build(columns, files, rescued, corrupt, kept)
 
     def _column(self, name: str) -> pa.Array:
         attribute, dtype = self._attribute[name], self._builder.data[name]

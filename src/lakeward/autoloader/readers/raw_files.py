@@ -70,7 +70,7 @@ class TextReader:
         name = next(iter(self._builder.data), None)
         # A view does not check that the bytes are UTF-8, as Spark does not.
         data = {} if name is None else {name: pa.array(texts, pa.binary()).view(pa.string())}
-        return self._builder.build(data, counts, None, None)
+        return self._builder.build(data, counts)
 
 
 BINARY_FILES = 10_000
@@ -111,4 +111,4 @@ class BinaryReader:
             for name in self._builder.data
             if name in facts
         }
-        return self._builder.build(arrays, [(status, 1) for status, _ in chosen], None, None)
+        return self._builder.build(arrays, [(status, 1) for status, _ in chosen])

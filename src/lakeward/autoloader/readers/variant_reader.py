@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.readers import json_values as json_lines
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, to_json
-from lakeward.autoloader.readers.file_contents import FileContents, MalformedRecordPolicy
-from lakeward.autoloader.readers.json_values import JsonText
+from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.readers.json_text import InvalidJson, JsonText
+from lakeward.autoloader.readers.malformed_records import MalformedRecordPolicy
 from lakeward.autoloader.readers.xml_records import BrokenRecord, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules, to_plain_values
 
@@ -52,7 +52,7 @@ class VariantReader:
             if line.strip():
                 try:
                     yield line, text.value(line).decode()
-                except json_lines.InvalidJson:
+                except InvalidJson:
                     yield line, None
 
     def _batch(self, status: FileStatus, records: list[tuple[bytes, str | None]]) -> pa.RecordBatch:
@@ -77,5 +77,4 @@ class VariantReader:
         rescued = self._builder.rescued_column_values(
             {row: self._policy.rescued(source) for row, source in kept_whole.items()}, files
         )
-        batch = self._builder.build({self._column: column}, files, rescued, corrupt)
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return self._builder.build({self._column: column}, files, rescued, corrupt, kept)

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.read_plan import ReadPlan
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, join_json_object
-from lakeward.autoloader.readers.file_contents import (
-    FileContents,
-    MalformedRecordPolicy,
-    NewFieldsError,
-    widen_for_value,
-)
+from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.readers.malformed_records import MalformedRecordPolicy
+from lakeward.autoloader.readers.new_fields import NewFieldsError, widen_for_value
 from lakeward.autoloader.readers.xml_records import BrokenRecord, Element, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules, XmlValueReader
 from lakeward.errors import CloudFilesError
@@ -165,9 +162,9 @@ class XmlReader:
         misfits = [] if builder.rescues else sorted(self._misfits)
         kept, corrupt = self._policy.apply(len(self._rows), self._files, broken, misfits, self._text_of)
         rescued = builder.rescued_column_values(self._rescued, self._files) if builder.rescues else None
-        batch = builder.build(arrays, self._files, rescued, corrupt)
+        batch = builder.build(arrays, self._files, rescued, corrupt, kept)
         self._start()
-        return batch if kept is None else batch.filter(pa.array(kept))
+        return batch
 
     def _text_of(self, row: int) -> bytes:
         record = self._sources[row]

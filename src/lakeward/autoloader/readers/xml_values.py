@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import value_parser
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.batch_builder import join_json_object, to_json
 from lakeward.autoloader.readers.xml_records import Element, Item

@@ -21,12 +21,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import (
-    TextFormats,
-    cast_text_column,
-    has_only_characters,
-    parse_column,
-)
+from lakeward.autoloader.conversion.text_columns import cast_text_column, has_only_characters, parse_column
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.conversion.type_merging import add_column, infer_text_type, merge_types
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.csv_dialect import CsvDialect, has_header, header_names, split_lines

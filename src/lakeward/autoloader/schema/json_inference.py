@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -21,16 +20,18 @@ from pyspark.sql.types import (
     LongType,
     NullType,
     StringType,
-    StructField,
     StructType,
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
-from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import value_parser
+from lakeward.autoloader.conversion.type_merging import add_column, merge_types, sorted_struct, to_table_type
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, parse_records
-from lakeward.autoloader.readers.json_values import InvalidJson, JsonText, msgspec_record_type
+from lakeward.autoloader.readers.json_text import InvalidJson, JsonText
+from lakeward.autoloader.readers.json_values import msgspec_record_type
+from lakeward.autoloader.schema.number_inference import decimal_type, number_in_text
 
 # Arrow reads larger whole numbers as double, Spark as decimal.
 _LONGS_END = float(1 << 63)
@@ -59,7 +60,7 @@ def _arrow_struct(names: list[str], columns: list[pa.ChunkedArray], as_string: b
     if len({name.lower() for name in names}) < len(names):
         raise _AmbiguousType
     types = {name: _arrow_column_type(column, as_string) for name, column in zip(names, columns, strict=True)}
-    return StructType([StructField(name, types[name]) for name in sorted(types)])
+    return sorted_struct(types)
 
 
 def _arrow_column_type(column: pa.ChunkedArray, as_string: bool) -> DataType:
@@ -90,7 +91,6 @@ def _arrow_column_type(column: pa.ChunkedArray, as_string: bool) -> DataType:
 _NUMBER = b"1e99"
 # Empty texts have no type, as in Spark.
 _NULLS = (b"null", b'""')
-_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 # Limits memory: records with a member per day or device have unlimited shapes.
 _MAX_SHAPES = 10_000
 # Decoding multiplies the size; larger files are decoded line by line.
@@ -205,13 +205,13 @@ class JsonInference:
 
     def types(self) -> StructType:
         """Return the columns with NULL as the type of those without a value, to merge with others."""
-        return StructType([StructField(name, self._columns[name]) for name in sorted(self._columns)])
+        return sorted_struct(self._columns)
 
     def _type(self, value: Any) -> DataType:
         if value is None or value == "":
             return NullType()
         if isinstance(value, dict):
-            return StructType([StructField(name, self._type(value[name])) for name in sorted(value)])
+            return sorted_struct({name: self._type(inner) for name, inner in value.items()})
         if isinstance(value, list):
             return ArrayType(self._merge(self._type(item) for item in value))
         if self._as_string:
@@ -256,20 +256,6 @@ def _is_utf8(data: bytes) -> bool:
         return data.isascii() or data.decode() is not None
     except UnicodeDecodeError:
         return False
-
-
-def decimal_type(value: Decimal) -> DataType:
-    """Return the type that holds the number as written; DOUBLE if it has too many digits."""
-    scale = -int(value.as_tuple().exponent)
-    precision = max(len(value.as_tuple().digits), scale)
-    return DecimalType(precision, scale) if scale >= 0 and precision <= 38 else DoubleType()
-
-
-def number_in_text(text: str) -> Decimal | None:
-    """Return the number in a text if a decimal type holds it, else None. As in Spark, commas group digits."""
-    plain = text.replace(",", "")
-    number = Decimal(plain) if _DECIMAL.fullmatch(plain) else None
-    return number if number is not None and isinstance(decimal_type(number), DecimalType) else None
 
 
 def _is_long(value: int) -> bool:

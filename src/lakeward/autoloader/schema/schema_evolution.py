@@ -8,11 +8,13 @@ from pathlib import Path
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakeward.autoloader.conversion.type_merging import merge_new_fields, widen_type
-from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus
+from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames
 from lakeward.autoloader.read_plan import ReadPlan
-from lakeward.autoloader.readers.file_contents import NewFieldsError
-from lakeward.autoloader.schema.schema_resolution import SchemaStore, infer_schema
-from lakeward.autoloader.state import StateLog
+from lakeward.autoloader.readers.new_fields import NewFieldsError
+from lakeward.autoloader.schema.schema_inference import infer_schema
+from lakeward.autoloader.schema.schema_store import SchemaStore
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.errors import UnknownFieldException
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -18,19 +16,18 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_parsing import TextFormats
+from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.conversion.type_merging import (
     add_column,
     infer_text_type,
     merge_types,
+    sorted_struct,
     to_table_type,
 )
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.xml_records import BrokenRecord, Item, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules
-from lakeward.autoloader.schema.json_inference import decimal_type, number_in_text
-
-_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+from lakeward.autoloader.schema.number_inference import decimal_type, is_double, number_in_text
 
 
 class XmlInference:
@@ -76,8 +73,8 @@ class XmlInference:
         attributed = item.attributes and not self._rules.exclude_attributes
         if item.text is not None and not attributed:
             return self._scalar(item.text)
-        fields = {name: self._together(items) for name, items in self._rules.fields(item).items()}
-        return StructType([StructField(name, fields[name]) for name in sorted(fields)])
+        fields = self._rules.fields(item).items()
+        return sorted_struct({name: self._together(items) for name, items in fields})
 
     def _scalar(self, text: str) -> DataType:
         # `nullValue` is a text for Spark's inference.
@@ -85,14 +82,13 @@ class XmlInference:
         return NullType() if not shown else self._number(shown) or self._word(shown)
 
     def _number(self, text: str) -> DataType | None:
-        """Return the type of a number; `NaN` and the like are not numbers here."""
         bare = text[1:] if text[0] in "+-" else text
         if bare.isascii() and bare.isdigit() and int(bare) < 1 << 63:
             return LongType()
         number = number_in_text(text) if self._decimals else None
         if number is not None:
             return decimal_type(number)
-        return DoubleType() if _NUMBER.fullmatch(bare) else None
+        return DoubleType() if is_double(text) else None
 
     def _word(self, text: str) -> DataType:
         dtype = infer_text_type(text, self._formats, prefer_date=self._prefer_date)
@@ -108,7 +104,7 @@ class XmlInference:
             for field in b.fields:
                 known = types.get(field.name)
                 types[field.name] = field.dataType if known is None else self._merged(known, field.dataType)
-            return StructType([StructField(name, types[name]) for name in sorted(types)])
+            return sorted_struct(types)
         for record, other in ((a, b), (b, a)):
             if isinstance(record, StructType) and not isinstance(other, (StructType, NullType)):
                 if self._rules.value_tag not in record.names:

@@ -8,8 +8,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakeward.autoloader.discovery.file_listing import session_file_names
-from lakeward.autoloader.state import CleanedFile, Frame, StateLog, commit_times
+from lakeward.autoloader.discovery.file_names import session_file_names
+from lakeward.autoloader.state.frames import CleanedFile, Frame
+from lakeward.autoloader.state.state_log import StateLog, commit_times
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from lakeward.autoloader.state import CleanedFile, FileEntry, Frame, StateLog, encode_cleaned, encode_frame
+from lakeward.autoloader.state.frames import CleanedFile, FileEntry, Frame, encode_cleaned, encode_frame
+from lakeward.autoloader.state.state_log import StateLog
 from lakeward.errors import CloudFilesError
 
 

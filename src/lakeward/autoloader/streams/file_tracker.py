@@ -11,7 +11,8 @@ from typing import Protocol, TypedDict
 
 from lakeward.autoloader.discovery.file_listing import FileLister, FileStatus, path_not_found
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.state import FileEntry, expire_entries
+from lakeward.autoloader.state.frames import FileEntry
+from lakeward.autoloader.state.state_log import expire_entries
 from lakeward.autoloader.streams.file_registry import FileRegistry
 from lakeward.errors import CloudFilesError
 

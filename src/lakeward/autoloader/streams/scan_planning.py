@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import InputPartition
 
-from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus
+from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.discovery.file_names import FileNames
 from lakeward.autoloader.read_plan import (
     METADATA,
     ReadPlan,

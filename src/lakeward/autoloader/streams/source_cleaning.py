@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
-from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, literal_root
+from lakeward.autoloader.discovery.file_listing import FileLister
+from lakeward.autoloader.discovery.file_names import FileNames
+from lakeward.autoloader.discovery.globs import literal_root
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.state import CleanedFile, FileEntry, commit_times
+from lakeward.autoloader.state.frames import CleanedFile, FileEntry
+from lakeward.autoloader.state.state_log import commit_times
 from lakeward.autoloader.streams.file_registry import FileRegistry
 from lakeward.errors import CloudFilesError
 

@@ -8,7 +8,7 @@ Source: https://docs.databricks.com/aws/en/dev-tools/bundles/variables#retrieve-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from lakeward.bundle.configuration.node import Node
@@ -35,9 +35,10 @@ def placeholder(kind: str, name: str) -> str:
     return f"{kind}:{name}"
 
 
-def is_placeholder(value: str) -> bool:
-    """Return whether a text has the form of `placeholder`."""
-    return value.partition(":")[0] in LOOKUPS
+def is_placeholder(value: str, kinds: Container[str] = LOOKUPS) -> bool:
+    """Return whether a text has the form of `placeholder`, for one of `kinds`."""
+    kind, _, name = value.partition(":")
+    return bool(name) and kind in kinds
 
 
 def lookups_of(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from lakeward.bundle.configuration.node import Key, Path, Position
-from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.resolved_bundle import Bundle, task_kinds
 
 Breach: TypeAlias = "tuple[Path, str]"
 """The path of the setting that breaks a rule, and a sentence about it."""
@@ -50,7 +50,7 @@ class Task:
     @property
     def kinds(self) -> list[str]:
         """Return the keys of its settings that define what it runs."""
-        return [name for name in self.settings if name.endswith("_task") and self.settings[name] is not None]
+        return task_kinds(self.settings)
 
 
 def tasks(bundle: Bundle) -> Iterator[Task]:

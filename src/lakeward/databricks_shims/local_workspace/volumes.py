@@ -17,11 +17,7 @@ from lakeward.databricks_shims.local_workspace.catalogs import (
     require_changeable_schema,
     require_schema,
 )
-from lakeward.databricks_shims.local_workspace.contained_paths import (
-    is_name,
-    volume_description,
-    volume_note,
-)
+from lakeward.databricks_shims.local_workspace.contained_paths import is_name, volume_description, volume_note
 from lakeward.databricks_shims.local_workspace.object_descriptions import read_shown
 from lakeward.object_metadata import read_metadata, write_metadata
 from lakeward.volume_folders import names_in, volume_folder

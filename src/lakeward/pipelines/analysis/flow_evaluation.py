@@ -16,14 +16,7 @@ from lakeward.autoloader import JsonColumn
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.dataset_names import with_temporary_names
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
-from lakeward.pipelines.graph.elements import (
-    Dataset,
-    DefaultSchema,
-    Flow,
-    Key,
-    split_name,
-    without_live,
-)
+from lakeward.pipelines.graph.elements import Dataset, DefaultSchema, Flow, Key, split_name, without_live
 from lakeward.pipelines.graph.expectations import ObservedExpectations, apply_expectations
 from lakeward.pipelines.graph.query_plans import observed_names, referenced_tables
 from lakeward.pipelines.graph.session_scope import current_default_schema

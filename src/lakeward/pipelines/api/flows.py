@@ -245,9 +245,7 @@ def _change_args(values: Arguments, location: SourceCodeLocation) -> ChangeArgs:
     try:
         return parse_change_args(values)
     except PipelineError as error:
-        raise PipelineError(
-            error.condition, f"{location}: {error.message}", next_step=error.next_step
-        ) from None
+        raise PipelineError.at(location, error) from None
 
 
 def read(name: str) -> Any:

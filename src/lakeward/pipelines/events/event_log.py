@@ -116,7 +116,6 @@ class EventLog:
         spark: The session that writes.
         path: Folder of the Delta table; None discards all events (dry runs).
         origin: Identifiers of the update.
-        clock: Monotonic clock.
         event_file: Receives each event immediately, for other processes.
         on_event: Called with each event as a dict.
     """
@@ -124,7 +123,6 @@ class EventLog:
     spark: SparkSession
     path: Path | None
     origin: EventOrigin
-    clock: Callable[[], float] = time.monotonic
     event_file: EventFileWriter | None = None
     on_event: Callable[[dict[str, Any]], None] | None = None
     _buffer: list[dict[str, Any]] = field(default_factory=list)
@@ -180,7 +178,7 @@ class EventLog:
 
     def flush_if_due(self) -> None:
         """Write the buffered events if the last commit is old enough."""
-        now = self.clock()
+        now = time.monotonic()
         if self._last is None:
             self._last = now
         if now - self._last >= _FLUSH_SECONDS:
@@ -213,7 +211,7 @@ class EventLog:
         rows = list(self._buffer)
         append_events(self.spark, self.path, rows)
         del self._buffer[: len(rows)]
-        self._last = self.clock()
+        self._last = time.monotonic()
 
 
 def append_events(spark: SparkSession, path: Path, events: list[dict[str, Any]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,9 @@ class StreamMonitor:
     them when the flow has ended.
     """
 
-    def __init__(self, report: Callable[[Dataset, str, Batch], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, report: Callable[[Dataset, str, Batch], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._report, self._clock = report, clock
         self._watched: list[tuple[Dataset, str, StreamingQuery]] = []
         self._reported: set[tuple[str, Any, str]] = set()

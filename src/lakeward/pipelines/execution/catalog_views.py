@@ -58,9 +58,7 @@ def _failure(view: Dataset, error: PySparkException) -> str | None:
 def _create(spark: SparkSession, view: Dataset, default_schema: DefaultSchema) -> None:
     definition = view.definition
     assert definition is not None
-    scope = DefaultSchema(
-        definition.catalog or default_schema.catalog, definition.schema or default_schema.schema
-    )
+    scope = default_schema.or_given(definition.catalog, definition.schema)
     comment = f"COMMENT {quote_string(view.options.comment)}" if view.options.comment else ""
     query = blank_live(definition.query)
     with use_default_schema(spark, scope):

@@ -5,7 +5,6 @@ timed out, a throttling service. Everything else is deterministic and would fail
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -81,7 +80,7 @@ def with_retries(
     retries: int,
     *,
     note: Callable[[Exception, int], None],
-    pause: Callable[[float], None],
+    pause: Callable[[float], None] = time.sleep,
 ) -> QueryTask[T]:
     """Run `work`; after a transient failure run it again, at most `retries` times.
 
@@ -120,10 +119,7 @@ class ExecutionContext:
         conf: Configuration of the pipeline.
         folders: Folders of the user's files, for error locations.
         production: Whether transient failures are retried.
-        max_parallelism: Maximum of datasets that are refreshed concurrently.
-        clock: Monotonic clock.
         now: Returns the time in seconds since 1970.
-        pause: Sleeps between retries.
     """
 
     spark: SparkSession
@@ -136,10 +132,7 @@ class ExecutionContext:
     conf: Mapping[str, str]
     folders: tuple[Path, ...]
     production: bool = False
-    max_parallelism: int = max(2, os.cpu_count() or 1)
-    clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
-    pause: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ Datasets run concurrently in one thread: while one awaits its query, others run.
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,6 +52,8 @@ T = TypeVar("T")
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
 # In its text where the mode of the stream, `failOnNewColumns`, adds no columns.
 _NO_RETRY = "automatic retry: false"
+# Datasets that are refreshed concurrently.
+_MAX_PARALLELISM = max(2, os.cpu_count() or 1)
 
 
 class GraphExecution:
@@ -79,7 +83,7 @@ class GraphExecution:
         self._is_first_pass = True
         self._evaluator = FlowEvaluator(context.spark, graph, self._require_ready, context.schema_location)
         self._queries: list[StreamingQuery] = []
-        self._streams = StreamMonitor(reporter.stream_batch, context.clock)
+        self._streams = StreamMonitor(reporter.stream_batch)
         self._flow_execution = FlowExecution(
             context, self._evaluator, self._query_started, reporter.flow_planned
         )
@@ -97,7 +101,7 @@ class GraphExecution:
                     is_ready=self._inputs.are_done,
                     advance=self._advance,
                     poll=self._streams.poll,
-                    max_parallelism=self.context.max_parallelism,
+                    max_parallelism=_MAX_PARALLELISM,
                 )
             except KeyboardInterrupt:
                 self._stop_queries()
@@ -176,7 +180,7 @@ class GraphExecution:
 
     def _run_flows(self, resolved: ResolvedDataset) -> QueryTask[None]:
         dataset = resolved.dataset
-        started = self.context.clock()
+        started = time.monotonic()
         self.reporter.emit(Progress(dataset.name, resolved.kind, "RUNNING"))
         flow_results: list[FlowResult] = []
         errors = (yield from self._infer_json(resolved)) if resolved.has_unknown_json else []
@@ -196,7 +200,7 @@ class GraphExecution:
             self._streams.complete(dataset, flow.name, flow_result.progress)
             self.reporter.flow_completed(dataset, flow_result)
         self.flow_results += flow_results
-        seconds = self.context.clock() - started
+        seconds = time.monotonic() - started
         if errors:
             self._end(resolved, failed_result(resolved, errors, seconds))
             return
@@ -275,7 +279,6 @@ class GraphExecution:
             lambda: self._flow_execution.run(resolved, flow, full_refresh=full_refresh),
             max_retries({**context.conf, **flow.spark_conf}, production=context.production),
             note=note,
-            pause=context.pause,
         )
         if retries and resolved.kind != "materialized_view":
             # Rows written by failed attempts are unknown, so no count is reported.

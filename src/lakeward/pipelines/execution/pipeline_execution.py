@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING
 from lakeward.databricks_shims import use_surroundings
 from lakeward.errors import PipelineError
 from lakeward.notebooks import notebook_packages
-from lakeward.pipelines.analysis.graph_resolution import (
-    GraphResolver,
-    select_datasets,
-    with_interrupted_resets,
-)
+from lakeward.pipelines.analysis.dataset_selection import select_datasets, with_interrupted_resets
+from lakeward.pipelines.analysis.graph_resolution import GraphResolver
 from lakeward.pipelines.api.modules import serve_modules
 from lakeward.pipelines.events.event_log import EventFileWriter, EventLog, EventOrigin, publish_table
 from lakeward.pipelines.events.progress_reporter import ProgressReporter

@@ -64,6 +64,10 @@ class DefaultSchema:
     catalog: str
     schema: str
 
+    def or_given(self, catalog: str | None, schema: str | None) -> DefaultSchema:
+        """Return this one, with the catalog and the schema that are given."""
+        return DefaultSchema(catalog or self.catalog, schema or self.schema)
+
     def qualify(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the name with three parts in lower case, as the catalog stores it."""
         return tuple(part.lower() for part in (self.catalog, self.schema)[: 3 - len(names)] + names)

@@ -106,18 +106,23 @@ class FlowResult:
     note: str = ""
 
 
+def total_rows(counts: Iterable[int | None]) -> int | None:
+    """Return the sum; None if one of the counts is unknown."""
+    known = list(counts)
+    return None if None in known else sum(filter(None, known))
+
+
 def completed_result(
     resolved: ResolvedDataset, flow_results: Sequence[FlowResult], seconds: float
 ) -> DatasetResult:
     """Combine the results of flows that all succeeded."""
     dataset = resolved.dataset
-    rows = [flow_result.rows_written for flow_result in flow_results]
     counts = _total_counts(dataset, flow_results)
     return DatasetResult(
         dataset.name,
         resolved.kind,
         "COMPLETED",
-        None if None in rows else sum(row for row in rows if row is not None),
+        total_rows(flow_result.rows_written for flow_result in flow_results),
         counts.dropped if counts is not None else None,
         counts.results(dataset.expectations) if counts is not None else (),
         None,

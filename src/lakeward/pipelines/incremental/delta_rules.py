@@ -26,14 +26,7 @@ from lakeward.pipelines.incremental.group_hashes import GroupHashes
 from lakeward.pipelines.incremental.join_bounds import AffectedKeys, JoinBounds
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows
-from lakeward.pipelines.incremental.row_groups import (
-    KEYED,
-    LEFT_JOINS,
-    LINEAR,
-    RIGHT_JOINS,
-    RowGroups,
-    is_distinct,
-)
+from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups, is_distinct, only_changed_side
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
 from lakeward.spark_internals import analyzed_plan, jvm_view
@@ -253,12 +246,16 @@ class DeltaRules:
 
     def _join_delta(self, node: PlanNode) -> Delta:
         left, right = node.children
-        if not self.is_changed(right) and node.join in LEFT_JOINS:
-            below, other = self.delta(left), self._bounds.matching(node, left, self.state(right))
-            return Delta(*[rows and self.above(node, rows, other) for rows in (below.plus, below.minus)])
-        if not self.is_changed(left) and node.join in RIGHT_JOINS:
-            below, other = self.delta(right), self._bounds.matching(node, right, self.state(left))
-            return Delta(*[rows and self.above(node, other, rows) for rows in (below.plus, below.minus)])
+        side = only_changed_side(node, self.is_changed)
+        if side is not None:
+            moving, fixed = node.children[side], node.children[1 - side]
+            rows, other = self.delta(moving), self._bounds.matching(node, moving, self.state(fixed))
+
+            def joined(plan: Any) -> Any:
+                inputs = (plan, other) if side == 0 else (other, plan)
+                return None if plan is None else self.above(node, *inputs)
+
+            return Delta(joined(rows.plus), joined(rows.minus))
         if node.join in ("INNER", "CROSS"):
             return self._inner_join_delta(node)
         lefts, rights = self._join_keys(node, left=True), self._join_keys(node, left=False)

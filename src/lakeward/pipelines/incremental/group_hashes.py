@@ -15,9 +15,9 @@ from lakeward.pipelines.incremental.row_bags import (
     hash_halves,
     identity_columns,
     is_hashable,
-    with_texts,
+    signed_rows,
 )
-from lakeward.pipelines.incremental.row_groups import LEFT_JOINS, LINEAR, RIGHT_JOINS
+from lakeward.pipelines.incremental.row_groups import LINEAR, only_changed_side
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows
 from lakeward.spark_internals import jvm_view, scala_list
@@ -69,9 +69,7 @@ class GroupHashes:
         left, right = node.children
         if self._is_large(left) and self._is_large(right):
             return False
-        return (node.join in LEFT_JOINS and not self._is_changed(right)) or (
-            node.join in RIGHT_JOINS and not self._is_changed(left)
-        )
+        return only_changed_side(node, self._is_changed) is not None
 
     def changed_keys(self, node: PlanNode, keys: Any) -> DataFrame | None:
         """Return the keys of the changed groups of an operator, each once; None where hashes cannot tell.
@@ -106,11 +104,8 @@ def changed_groups(plus: DataFrame, minus: DataFrame, keys: int) -> DataFrame:
 
     names = plus.columns[:keys]
     values = identity_columns(plus.drop(*names))
-    signed = (
-        with_texts(plus).withColumn(COUNT, F.lit(1)).unionAll(with_texts(minus).withColumn(COUNT, F.lit(-1)))
-    )
     halves = [F.sum(half * F.col(COUNT)) for half in hash_halves(values)]
     sums = [f"lakeward_sum{number}" for number in range(1 + len(halves))]
     totals = [total.alias(name) for total, name in zip([F.sum(COUNT), *halves], sums, strict=True)]
     differ = " OR ".join(f"{name} <> 0" for name in sums)
-    return signed.groupBy(*names).agg(*totals).where(differ).select(*names)
+    return signed_rows(plus, minus).groupBy(*names).agg(*totals).where(differ).select(*names)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.row_groups import LEFT_JOINS, LINEAR, RIGHT_JOINS
+from lakeward.pipelines.incremental.row_groups import LINEAR, only_changed_side
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows
 from lakeward.pipelines.storage.key_ranges import MAX_BROADCAST_KEYS, KeyRange, KeyRanges
@@ -87,14 +87,10 @@ class JoinBounds:
                 continue
             if node.name != "Join":
                 return []
-            left, right = node.children
-            if node.join in LEFT_JOINS and not self._is_changed(right):
-                node = left
-            elif node.join in RIGHT_JOINS and not self._is_changed(left):
-                node = right
-            else:
+            side = only_changed_side(node, self._is_changed)
+            if side is None:
                 return []
-            top = node
+            top = node = node.children[side]
         change = self._changes.get(id(node))
         return [node, top] if change is not None and change.kind in ("APPENDED", "CHANGED") else []
 

@@ -34,7 +34,6 @@ class Issue:
         expression: The expression that causes it.
         table: The source that causes it.
         line: Line of the operator in the view's query.
-        prevents: Whether it prevented the incremental refresh.
     """
 
     type: str
@@ -44,7 +43,6 @@ class Issue:
     expression: str | None = None
     table: str | None = None
     line: int | None = None
-    prevents: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """Return the object of the event log."""
@@ -54,7 +52,7 @@ class Issue:
         }.get(self.type, "sub_type")
         found = {
             "issue_type": self.type,
-            "prevent_incrementalization": self.prevents,
+            "prevent_incrementalization": True,
             "operator_name": self.operator,
             "expression_name": self.expression,
             sub_type: self.sub_type,
@@ -108,10 +106,9 @@ MaintenanceType = Literal[
 
 @dataclass(frozen=True)
 class Technique:
-    """One way to refresh a view; `cost` is an estimate in bytes, None if it is not applicable."""
+    """One way to refresh a view; `cost` is an estimate in bytes, None if it was not estimated."""
 
     type: MaintenanceType
-    is_applicable: bool
     cost: float | None = None
     issues: tuple[Issue, ...] = ()
 
@@ -131,9 +128,7 @@ class RefreshPlan:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Return the reasons that prevented an incremental refresh."""
-        return tuple(
-            dict.fromkeys(issue for each in self.techniques for issue in each.issues if issue.prevents)
-        )
+        return tuple(dict.fromkeys(issue for each in self.techniques for issue in each.issues))
 
     @property
     def reason(self) -> str:
@@ -152,7 +147,7 @@ class RefreshPlan:
                 {
                     "maintenance_type": f"MAINTENANCE_TYPE_{each.type}",
                     "is_chosen": each.type == self.chosen,
-                    "is_applicable": each.is_applicable,
+                    "is_applicable": True,
                     **({"cost": each.cost} if each.cost is not None else {}),
                     **(
                         {"incrementalization_issues": [issue.as_json() for issue in each.issues]}
@@ -168,7 +163,7 @@ class RefreshPlan:
 
 def recompute(*issues: Issue, cost: float | None = None, sources: Any = ()) -> RefreshPlan:
     """Return the plan of a complete recomputation for these reasons."""
-    technique = Technique("COMPLETE_RECOMPUTE", True, cost, issues)
+    technique = Technique("COMPLETE_RECOMPUTE", cost, issues)
     return RefreshPlan("COMPLETE_RECOMPUTE", [technique], list(sources))
 
 

@@ -43,6 +43,15 @@ def identity_columns(rows: DataFrame) -> list[str]:
     return [name for name in rows.columns if name not in floats] + [f"t{name}" for name in floats]
 
 
+def signed_rows(plus: DataFrame, minus: DataFrame) -> DataFrame:
+    """Return the rows of both frames `with_texts` and the column `n`: 1 in `plus`, -1 in `minus`."""
+    from pyspark.sql import functions as F
+
+    signs = ((plus, 1), (minus, -1))
+    first, second = (with_texts(rows).withColumn(COUNT, F.lit(sign)) for rows, sign in signs)
+    return first.unionAll(second)
+
+
 def net_rows(plus: DataFrame, minus: DataFrame) -> DataFrame:
     """Return every different row once, with the column `n`: its copies in `plus` less those in `minus`.
 
@@ -50,11 +59,10 @@ def net_rows(plus: DataFrame, minus: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    signed = (
-        with_texts(plus).withColumn(COUNT, F.lit(1)).unionAll(with_texts(minus).withColumn(COUNT, F.lit(-1)))
-    )
     values = [F.any_value(name).alias(name) for name in _floats(plus)]
-    counted = signed.groupBy(*identity_columns(plus)).agg(F.sum(COUNT).alias(COUNT), *values)
+    counted = (
+        signed_rows(plus, minus).groupBy(*identity_columns(plus)).agg(F.sum(COUNT).alias(COUNT), *values)
+    )
     return counted.where(f"{COUNT} <> 0")
 
 

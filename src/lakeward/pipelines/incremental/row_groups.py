@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lakeward.pipelines.incremental.view_plan import PlanNode, is_exact_key
@@ -15,10 +16,9 @@ LINEAR = frozenset(
     )
 )
 """Operators whose result for some rows depends on these rows alone."""
-LEFT_JOINS = frozenset(("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"))
-"""Joins whose result for some rows of the left side depends on no other rows of that side."""
-RIGHT_JOINS = frozenset(("INNER", "CROSS", "RIGHT OUTER"))
-"""Joins whose result for some rows of the right side depends on no other rows of that side."""
+# Joins whose result for some rows of a side depends on no other rows of that side.
+_LEFT_JOINS = frozenset(("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"))
+_RIGHT_JOINS = frozenset(("INNER", "CROSS", "RIGHT OUTER"))
 KEYED = frozenset(("Aggregate", "Window", "Deduplicate"))
 """Operators that compute every group of their keys by itself."""
 
@@ -47,6 +47,17 @@ class RowGroups:
     def is_whole(self) -> bool:
         """Return whether the groups are those of the uppermost operator."""
         return len(self.columns) == len(self.top.keys)
+
+
+def only_changed_side(join: PlanNode, is_changed: Callable[[PlanNode], bool]) -> int | None:
+    """Return the side of a join, 0 or 1, whose changed rows determine those of the result alone.
+
+    None where both sides change, or where the result depends on other rows of the side, too.
+    """
+    left, right = join.children
+    if join.join in _LEFT_JOINS and not is_changed(right):
+        return 0
+    return 1 if join.join in _RIGHT_JOINS and not is_changed(left) else None
 
 
 def is_usable_key(key_type: object) -> bool:

@@ -60,9 +60,9 @@ def choose_technique(
         commits: Reads the commits of its table, newest first: a recomputation that was faster is preferred.
     """
     changes = _without_statistics(view, changes)
-    whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
+    whole = Technique("COMPLETE_RECOMPUTE", estimate("COMPLETE_RECOMPUTE", changes, size))
     if not moves and all(change.kind == "NO_CHANGE" for change in changes):
-        return RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0), whole])
+        return RefreshPlan("NO_OP", [Technique("NO_OP", 0.0), whole])
     appends = not moves and all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
     possible, issues = possible_techniques(
         view, eligibility, appends=appends, has_expectations=bool(dataset.expectations)
@@ -71,15 +71,14 @@ def choose_technique(
         return recompute(*issues, cost=whole.cost)
     rescanned = _rescanned_bytes(view, changes)
     techniques = [
-        Technique(each, True, estimate(_paid_as(each, eligibility), changes, size, rescanned))
-        for each in possible
+        Technique(each, estimate(_paid_as(each, eligibility), changes, size, rescanned)) for each in possible
     ]
     best = min(techniques, key=lambda each: each.cost or 0.0)
     text = _advantage_of_recomputation(best, whole, commits)
     if not text or dataset.options.refresh_policy != "auto":
         return RefreshPlan(best.type, [*techniques, whole])
     rejected = Issue("INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL", text)
-    whole = Technique("COMPLETE_RECOMPUTE", True, whole.cost, (rejected,))
+    whole = Technique("COMPLETE_RECOMPUTE", whole.cost, (rejected,))
     return RefreshPlan("COMPLETE_RECOMPUTE", [*techniques, whole])
 
 

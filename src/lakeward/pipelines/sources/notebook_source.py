@@ -113,4 +113,4 @@ def _errors_at(where: str) -> Iterator[None]:
     try:
         yield
     except NotebookError as error:
-        raise PipelineError(error.condition, f"{where}: {error.message}", next_step=error.next_step) from None
+        raise PipelineError.at(where, error) from None

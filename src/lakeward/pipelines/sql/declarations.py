@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.error_formatting import sql_position
 from lakeward.errors import PipelineError, SqlError
-from lakeward.pipelines.api.modules import catalog_view
+from lakeward.pipelines.api.datasets import catalog_view
 from lakeward.pipelines.api.registry import duplicate_expectations
 from lakeward.pipelines.api.signatures import require_registry
 from lakeward.pipelines.graph.column_ddl import ColumnDefinition, format_ddl, name_columns
-from lakeward.pipelines.graph.elements import (
-    Expectation,
-    Flow,
-    ReplaceSpec,
-    ViewDefinition,
-    split_name,
-)
+from lakeward.pipelines.graph.elements import Expectation, Flow, ReplaceSpec, ViewDefinition, split_name
 from lakeward.pipelines.sql.clauses import IGNORED_CLAUSES, SqlExpression
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.queries import (
@@ -111,10 +105,7 @@ class SqlFile:
             except SqlSyntaxError as error:
                 raise _syntax_error(source, error) from None
             except SqlError as error:
-                where = f"{source.file}:{source.line}"
-                raise PipelineError(
-                    error.condition, f"{where}: {error.message}", next_step=error.next_step
-                ) from None
+                raise PipelineError.at(f"{source.file}:{source.line}", error) from None
             if isinstance(statement, SetStatement):
                 if statement.value is not None:
                     self.settings[statement.key] = statement.value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.autocdc.snapshots import snapshot_error
 from lakeward.pipelines.graph.column_ddl import ColumnDefinition, dotted_name
-from lakeward.pipelines.graph.elements import DefaultSchema, split_name
+from lakeward.pipelines.graph.elements import split_name
 from lakeward.pipelines.graph.session_scope import current_default_schema, use_default_schema
 from lakeward.pipelines.sql.statements import SourceStatement, Span
 from lakeward.quoting import quote_name
@@ -87,10 +87,7 @@ def version_column_name(spark: SparkSession, relation: str) -> str:
 def _enter_scope(spark: SparkSession, scope: NameScope) -> AbstractContextManager[None]:
     if scope.is_default:
         return nullcontext()
-    here = current_default_schema(spark)
-    return use_default_schema(
-        spark, DefaultSchema(scope.catalog or here.catalog, scope.schema or here.schema)
-    )
+    return use_default_schema(spark, current_default_schema(spark).or_given(scope.catalog, scope.schema))
 
 
 def _label_columns(df: DataFrame, columns: Sequence[ColumnDefinition], source: SourceStatement) -> DataFrame:

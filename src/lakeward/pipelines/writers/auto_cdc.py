@@ -15,10 +15,7 @@ from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
 from lakeward.pipelines.analysis.schema_enforcement import nullable_schema
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
 from lakeward.pipelines.autocdc.cdc_schema import DELETED_COLUMN, VERSION_COLUMN, CdcSchema
-from lakeward.pipelines.autocdc.foreach_batch_handler import (
-    TOMBSTONE_RETENTION_SECONDS,
-    ForeachBatchHandler,
-)
+from lakeward.pipelines.autocdc.foreach_batch_handler import TOMBSTONE_RETENTION_SECONDS, ForeachBatchHandler
 from lakeward.pipelines.autocdc.snapshots import (
     Snapshot,
     SnapshotStore,

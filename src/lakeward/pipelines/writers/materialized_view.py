@@ -33,9 +33,10 @@ from lakeward.pipelines.incremental.refresh_plan import (
     recompute,
     require_incremental,
 )
+from lakeward.pipelines.incremental.refresh_planning import plan_refresh
 from lakeward.pipelines.incremental.seen_versions import add_seen_versions
 from lakeward.pipelines.incremental.technique_choice import add_start
-from lakeward.pipelines.incremental.view_refresh import ViewRefresh, plan_refresh
+from lakeward.pipelines.incremental.view_refresh import ViewRefresh
 from lakeward.pipelines.incremental.view_writes import InconsistentViewError, append_rows
 from lakeward.pipelines.storage.dataset_manager import (
     apply_policies,
@@ -84,7 +85,7 @@ class _ViewWriter:
         known = fingerprint_in(before.last_write().user_metadata) if before is not None else None
         always = update.full_refresh or self.dataset.options.refresh_policy == "full"
         if not always and fingerprint is not None and known == fingerprint:
-            return self._unchanged_result(RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0)]))
+            return self._unchanged_result(RefreshPlan("NO_OP", [Technique("NO_OP", 0.0)]))
         with temporary_conf(self.spark, self.evaluated.flow.spark_conf):
             has_observed_views = bool(self.evaluated.observed)
             refresh = plan_refresh(

@@ -14,7 +14,7 @@ from lakeward.pipelines.graph.expectations import (
     apply_expectations,
     count_expectations,
 )
-from lakeward.pipelines.graph.results import FlowResult
+from lakeward.pipelines.graph.results import FlowResult, total_rows
 from lakeward.pipelines.storage.delta_tables import StoredTable, idempotent_append, load_table
 from lakeward.pipelines.storage.streaming_query_task import (
     MAX_PROGRESS,
@@ -50,8 +50,7 @@ def run_append_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowRes
         run.on_query(query)
         yield from await_query(query)
     commits = _query_commits(_load_existing(spark, dataset), before, str(query.id))
-    rows = [commit.rows_written for commit in commits]
-    flow_result = FlowResult(flow.name, None if None in rows else sum(row for row in rows if row is not None))
+    flow_result = FlowResult(flow.name, total_rows(commit.rows_written for commit in commits))
     flow_result.progress = [batch.json for batch in query.recentProgress]
     found = run.metrics.take({each.metric for each in counted})
     for each in counted:

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakeward.session.daemon.acquisition import find_holder
-from lakeward.session.daemon.registry import (
-    end_jvm,
-    is_running,
-    read_records,
-    records_folder,
-    remove_record,
-)
+from lakeward.session.daemon.registry import end_jvm, is_running, read_records, records_folder, remove_record
 
 # It writes its class archive at exit, which takes a few seconds.
 _PATIENCE = 20.0

@@ -21,11 +21,9 @@ import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.cdc.CDCReader$;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import scala.Function1;
 import scala.Option;
 import scala.Some;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * The change data feed of a named table: the options readChangeFeed and readChangeData, and table_changes().
@@ -55,7 +53,7 @@ public class ChangeFeeds extends SessionRule {
         return isConcerned ? plan.transformDownWithSubqueries(new Opened(session, plan)) : plan;
     }
 
-    public static class Opened extends AbstractPartialFunction {
+    public static class Opened extends NodeRewrite {
         private final SparkSession session;
         private final LogicalPlan root;
 
@@ -68,9 +66,9 @@ public class ChangeFeeds extends SessionRule {
             return node instanceof UnresolvedRelation || node instanceof UnresolvedTableValuedFunction;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
+        Object replacement(Object node) {
             if (node instanceof UnresolvedRelation) return ofOptions((UnresolvedRelation) node);
-            return node instanceof UnresolvedTableValuedFunction ? ofFunction((UnresolvedTableValuedFunction) node) : otherwise.apply(node);
+            return ofFunction((UnresolvedTableValuedFunction) node);
         }
 
         private LogicalPlan ofOptions(UnresolvedRelation relation) {

@@ -29,9 +29,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * The keyword DEFAULT as the value of a Delta table's column. An identity or generated column computes its value, as
@@ -51,7 +49,7 @@ public class ColumnDefaults extends SessionRule {
         return (LogicalPlan) plan.transformDown(new Replaced(session));
     }
 
-    public static class Replaced extends AbstractPartialFunction {
+    public static class Replaced extends NodeRewrite {
         private final SparkSession session;
 
         Replaced(SparkSession session) {
@@ -62,10 +60,10 @@ public class ColumnDefaults extends SessionRule {
             return plan instanceof InsertIntoStatement || plan instanceof MergeIntoTable || plan instanceof UpdateTable;
         }
 
-        public Object applyOrElse(Object plan, Function1 otherwise) {
+        Object replacement(Object plan) {
             if (plan instanceof InsertIntoStatement) return insert((InsertIntoStatement) plan);
             if (plan instanceof MergeIntoTable) return merge((MergeIntoTable) plan);
-            return plan instanceof UpdateTable ? update((UpdateTable) plan) : otherwise.apply(plan);
+            return update((UpdateTable) plan);
         }
 
         /** The columns of a Delta table as they are declared; null for other targets. */

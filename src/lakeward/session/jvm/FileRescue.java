@@ -13,12 +13,10 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.Option;
 import scala.PartialFunction;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * `spark.read` and `spark.readStream` with `rescuedDataColumn` or `badRecordsPath`, which Spark's readers ignore. Spark
@@ -39,7 +37,7 @@ public class FileRescue extends SessionRule {
         return plan.resolveOperators((PartialFunction) new Sources(session));
     }
 
-    public static class Sources extends AbstractPartialFunction {
+    public static class Sources extends NodeRewrite {
         private final SparkSession session;
 
         Sources(SparkSession session) {
@@ -55,8 +53,8 @@ public class FileRescue extends SessionRule {
             return (isSet(source, COLUMN) && RESCUING.contains(format)) || (isSet(source, BAD_RECORDS) && READABLE.contains(format));
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            return isDefinedAt(node) ? read((UnresolvedDataSource) node) : otherwise.apply(node);
+        Object replacement(Object node) {
+            return read((UnresolvedDataSource) node);
         }
 
         private LogicalPlan read(UnresolvedDataSource source) {

@@ -7,8 +7,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
-import scala.Function1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * The name of a column that calls a function of SQL has the function's name: catalog, schema and function, and not
@@ -21,15 +19,14 @@ public class FunctionColumns extends SessionRule {
     }
 
     /** Renames the column, and the references that Spark made in the same pass over the plan. */
-    public static class Named extends AbstractPartialFunction {
+    public static class Named extends NodeRewrite {
         public boolean isDefinedAt(Object e) {
             if (!(e instanceof Alias || e instanceof AttributeReference)) return false;
             String name = ((NamedExpression) e).name();
             return !ShownNames.shown(name).equals(name);
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
-            if (!isDefinedAt(e)) return otherwise.apply(e);
+        Object replacement(Object e) {
             String name = ShownNames.shown(((NamedExpression) e).name());
             return e instanceof Alias ? ((Alias) e).withName(name) : ((AttributeReference) e).withName(name);
         }

@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.plans.logical.ShowTablesExtended;
 import org.apache.spark.sql.catalyst.plans.logical.ShowViews;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
-import scala.Function1;
-import scala.runtime.AbstractPartialFunction;
 
 /** Global temporary views belong to no catalog: they are listed from within any, which Spark does for its own alone. */
 public class GlobalTemporary extends SessionRule {
@@ -21,7 +19,7 @@ public class GlobalTemporary extends SessionRule {
         return lists ? plan.transformDown(new Namespace(session)) : plan;
     }
 
-    public static class Namespace extends AbstractPartialFunction {
+    public static class Namespace extends NodeRewrite {
         private final SparkSession session;
         private final String database;
 
@@ -36,8 +34,7 @@ public class GlobalTemporary extends SessionRule {
             return name.equalsIgnoreCase(database) || name.equalsIgnoreCase(IdentifierCodec.SESSION + "." + database);
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             return new ResolvedNamespace(session.sessionState().catalogManager().defaultSessionCatalog(),
                 PythonUtils.toSeq(Collections.singletonList(database)), ObjectDefinitions.scalaMap(null));
         }

@@ -12,10 +12,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.python.UserDefinedPythonFunction;
-import scala.Function1;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * from_json(text, NULL, options): pipelines infer the schema and evolve it. The call becomes a function of its own,
@@ -33,7 +31,7 @@ public class InferredJson extends SessionRule {
         return plan.containsPattern(TreePattern.UNRESOLVED_FUNCTION()) ? plan.transformAllExpressions(INFERRING) : plan;
     }
 
-    public static class Inferring extends AbstractPartialFunction {
+    public static class Inferring extends NodeRewrite {
 
         public boolean isDefinedAt(Object e) {
             if (!(e instanceof UnresolvedFunction)) return false;
@@ -43,8 +41,7 @@ public class InferredJson extends SessionRule {
             return ((Literal) call.arguments().apply(1)).value() == null;
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
-            if (!isDefinedAt(e)) return otherwise.apply(e);
+        Object replacement(Object e) {
             UnresolvedFunction call = (UnresolvedFunction) e;
             return new UnresolvedFunction(PythonUtils.toSeq(Arrays.asList(new Object[] {CALL})), call.arguments(), false,
                 ObjectDefinitions.none(), ObjectDefinitions.none(), ObjectDefinitions.seq(null), false);

@@ -20,11 +20,9 @@ import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * The function input_file_name(). Runtimes from 17.3 on do not have it. For the others, Spark knows the files of its
@@ -44,7 +42,7 @@ public class InputFileName extends SessionRule {
     }
 
     /** Notes calls of the function, or refuses them. */
-    public static class Call extends AbstractPartialFunction {
+    public static class Call extends NodeRewrite {
         private final SparkSession session;
 
         Call(SparkSession session) {
@@ -58,8 +56,7 @@ public class InputFileName extends SessionRule {
                 && (parts.length() == 1 || "builtin".equalsIgnoreCase((String) parts.apply(parts.length() - 2)));
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
-            if (!isDefinedAt(e)) return otherwise.apply(e);
+        Object replacement(Object e) {
             // UPDATE, DELETE and MERGE of Delta find the files to rewrite by this function.
             if (ofDelta()) return e;
             used = true;
@@ -86,7 +83,7 @@ public class InputFileName extends SessionRule {
     }
 
     /** A node that calls the function over rows of Auto Loader. */
-    public static class Node extends AbstractPartialFunction {
+    public static class Node extends NodeRewrite {
         private final boolean ofBatches;
 
         Node(boolean ofBatches) {
@@ -112,8 +109,7 @@ public class InputFileName extends SessionRule {
                 + "Auto Loader, whose files are not known there. Select _metadata.file_path of the stream, before foreachBatch.");
         }
 
-        public Object applyOrElse(Object o, Function1 otherwise) {
-            if (!isDefinedAt(o)) return otherwise.apply(o);
+        Object replacement(Object o) {
             LogicalPlan node = (LogicalPlan) o;
             LogicalPlan child = (LogicalPlan) node.children().apply(0);
             Attribute file = hidden(child);
@@ -178,7 +174,7 @@ public class InputFileName extends SessionRule {
         }
     }
 
-    public static class Path extends AbstractPartialFunction {
+    public static class Path extends NodeRewrite {
         private final Attribute file;
 
         Path(Attribute file) {
@@ -189,8 +185,8 @@ public class InputFileName extends SessionRule {
             return e instanceof org.apache.spark.sql.catalyst.expressions.InputFileName;
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
-            return isDefinedAt(e) ? new GetStructField(file, 0, new scala.Some("file_path")) : otherwise.apply(e);
+        Object replacement(Object e) {
+            return new GetStructField(file, 0, new scala.Some("file_path"));
         }
     }
 }

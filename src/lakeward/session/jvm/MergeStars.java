@@ -24,10 +24,8 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateAction;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateStarAction;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
-import scala.Function1;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction2;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * MERGE with `* EXCEPT (columns)`: the columns that `*` means without these, each with the source's value. Delta
@@ -43,7 +41,7 @@ public class MergeStars extends SessionRule {
         return plan.transformDown(new Expanded(session));
     }
 
-    public static class Expanded extends AbstractPartialFunction {
+    public static class Expanded extends NodeRewrite {
         private final SparkSession session;
 
         Expanded(SparkSession session) {
@@ -55,8 +53,7 @@ public class MergeStars extends SessionRule {
             return plan instanceof PlanWithUnresolvedIdentifier && !(((PlanWithUnresolvedIdentifier) plan).planBuilder() instanceof Later);
         }
 
-        public Object applyOrElse(Object plan, Function1 otherwise) {
-            if (!isDefinedAt(plan)) return otherwise.apply(plan);
+        Object replacement(Object plan) {
             if (plan instanceof MergeIntoTable) return expanded((MergeIntoTable) plan);
             PlanWithUnresolvedIdentifier missing = (PlanWithUnresolvedIdentifier) plan;
             return new PlanWithUnresolvedIdentifier(missing.identifierExpr(), missing.children(), new Later(missing, this));

@@ -41,7 +41,6 @@ import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Arguments of a wider numeric type than a function expects, as in date_add(day, bigint). With ANSI mode the platform
@@ -99,7 +98,7 @@ public class NarrowedArguments extends SessionRule {
     }
 
     /** Casts the arguments of a call that has the wrong types, where that is a numeric type for another. */
-    public static class Narrowing extends AbstractPartialFunction {
+    public static class Narrowing extends NodeRewrite {
 
         public boolean isDefinedAt(Object e) {
             if (e instanceof WindowExpression) return isFrameOfOtherOffset((WindowExpression) e);
@@ -107,8 +106,7 @@ public class NarrowedArguments extends SessionRule {
                 && ((Expression) e).childrenResolved() && ((Expression) e).checkInputDataTypes().isFailure();
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
-            if (!isDefinedAt(e)) return otherwise.apply(e);
+        Object replacement(Object e) {
             if (!(e instanceof WindowExpression)) return narrowed((Expression) e);
             WindowExpression call = (WindowExpression) e;
             WindowSpecDefinition spec = call.windowSpec();

@@ -15,9 +15,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.commands.DescribeDeltaDetailCommand;
 import org.apache.spark.sql.delta.commands.DescribeDeltaHistory;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * DESCRIBE HISTORY and DESCRIBE DETAIL of a dataset while its pipeline is analyzed: of the table of the last update.
@@ -29,7 +27,7 @@ public class PlannedDescriptions extends SessionRule {
         return PlannedTable.isUsed() ? plan.transformDownWithSubqueries(new Described(session)) : plan;
     }
 
-    public static class Described extends AbstractPartialFunction {
+    public static class Described extends NodeRewrite {
         private final SparkSession session;
 
         Described(SparkSession session) {
@@ -40,8 +38,7 @@ public class PlannedDescriptions extends SessionRule {
             return node instanceof DescribeDeltaHistory || node instanceof DescribeDeltaDetailCommand;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             LogicalPlan child = (LogicalPlan) ((LogicalPlan) node).children().head();
             if (!(child instanceof UnresolvedTable)) return node;
             CatalogTable named = CatalogTable.find(session, ((UnresolvedTable) child).multipartIdentifier());

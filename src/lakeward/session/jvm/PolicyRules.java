@@ -32,9 +32,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
-import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Row filters and column masks. Where a query names a table that has them, this rule puts in its place
@@ -142,7 +140,7 @@ public class PolicyRules extends SessionRule {
         }
     }
 
-    public static class Read extends AbstractPartialFunction {
+    public static class Read extends NodeRewrite {
         private final SparkSession session;
 
         Read(SparkSession session) {
@@ -154,8 +152,7 @@ public class PolicyRules extends SessionRule {
                 || node instanceof MergeIntoTable || node instanceof DeleteFromTable || node instanceof UpdateTable || node instanceof CloneTableStatement;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             if (node instanceof MergeIntoTable) return written(node, ((MergeIntoTable) node).targetTable());
             if (node instanceof DeleteFromTable) return written(node, ((DeleteFromTable) node).table());
             if (node instanceof UpdateTable) return written(node, ((UpdateTable) node).table());

@@ -10,8 +10,6 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.GeographyType;
 import org.apache.spark.sql.types.GeometryType;
-import scala.Function1;
-import scala.runtime.AbstractPartialFunction;
 
 /** `show()` prints geometries as EWKT, as on the platform; Spark prints the name and the hash of its class. */
 public class ShownGeometries extends SessionRule {
@@ -23,7 +21,7 @@ public class ShownGeometries extends SessionRule {
         return plan instanceof Project && plan.resolved() ? plan.transformExpressions(AS_TEXT) : plan;
     }
 
-    public static class AsText extends AbstractPartialFunction {
+    public static class AsText extends NodeRewrite {
 
         public boolean isDefinedAt(Object e) {
             return e instanceof ToPrettyString && (isGeospatial(((ToPrettyString) e).child().dataType())
@@ -38,8 +36,7 @@ public class ShownGeometries extends SessionRule {
             return type instanceof ArrayType && isGeospatial(((ArrayType) type).elementType());
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
-            if (!isDefinedAt(e)) return otherwise.apply(e);
+        Object replacement(Object e) {
             ToPrettyString shown = (ToPrettyString) e;
             String function = isArray(shown.child().dataType()) ? GeoConstructors.TEXTS : "st_asewkt";
             return shown.copy((Expression) GeoTable.call(function, shown.child()), shown.timeZoneId());

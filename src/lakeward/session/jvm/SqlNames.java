@@ -18,9 +18,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
-import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Spark keeps functions of SQL in its session catalog alone. Where a statement names one of another
@@ -37,7 +35,7 @@ public class SqlNames extends SessionRule {
         return calls ? plan.transformDown(new Named(session, true, true, false)) : plan;
     }
 
-    public static class Named extends AbstractPartialFunction {
+    public static class Named extends NodeRewrite {
         private final SparkSession session;
         private final boolean mustExist;
         private final boolean isRelation;
@@ -55,8 +53,7 @@ public class SqlNames extends SessionRule {
             return node instanceof UnresolvedIdentifier || node instanceof UnresolvedFunctionName;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             if (node instanceof UnresolvedIdentifier) {
                 UnresolvedIdentifier i = (UnresolvedIdentifier) node;
                 Seq name = kept(i.nameParts());
@@ -67,15 +64,12 @@ public class SqlNames extends SessionRule {
                 Seq name = kept(f.multipartIdentifier());
                 return name == null ? node : new UnresolvedFunctionName(name, f.commandName(), f.possibleQualifiedName());
             }
-            if (node instanceof UnresolvedTableValuedFunction) {
-                UnresolvedTableValuedFunction f = (UnresolvedTableValuedFunction) node;
-                if (f.isStreaming() && f.name().length() == 1 && SqlFunctions.isRelation((String) f.name().apply(0))) {
-                    return f.copy(PythonUtils.toSeq(java.util.Collections.singletonList(SqlFunctions.STREAM + f.name().apply(0))), f.functionArgs(), false);
-                }
-                Seq name = isKnown(f) ? null : kept(f.name());
-                return name == null ? node : f.copy(name, f.functionArgs(), f.isStreaming());
+            UnresolvedTableValuedFunction f = (UnresolvedTableValuedFunction) node;
+            if (f.isStreaming() && f.name().length() == 1 && SqlFunctions.isRelation((String) f.name().apply(0))) {
+                return f.copy(PythonUtils.toSeq(java.util.Collections.singletonList(SqlFunctions.STREAM + f.name().apply(0))), f.functionArgs(), false);
             }
-            return otherwise.apply(node);
+            Seq name = isKnown(f) ? null : kept(f.name());
+            return name == null ? node : f.copy(name, f.functionArgs(), f.isStreaming());
         }
 
         /** Spark would say that the catalog has no functions at all. */

@@ -10,9 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
-import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /** Functions that need a service of the platform: refused unless the project registers a function of the same name. */
 public class SqlRefusals extends SessionRule {
@@ -60,7 +58,7 @@ public class SqlRefusals extends SessionRule {
             + "spark.udtf.register(\"<name>\", …), or read a table with such rows.");
     }
 
-    public static class Look extends AbstractPartialFunction {
+    public static class Look extends NodeRewrite {
         private final SparkSession session;
 
         Look(SparkSession session) {
@@ -71,12 +69,9 @@ public class SqlRefusals extends SessionRule {
             return e instanceof UnresolvedFunction && need(session, ((UnresolvedFunction) e).nameParts()) != null;
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
-            if (!(e instanceof UnresolvedFunction)) return otherwise.apply(e);
+        Object replacement(Object e) {
             Seq parts = ((UnresolvedFunction) e).nameParts();
-            String need = need(session, parts);
-            if (need == null) return e;
-            throw refusal(parts, need, "Register a function of that name to stand in for it, with spark.udf.register(\"<name>\", …) "
+            throw refusal(parts, need(session, parts), "Register a function of that name to stand in for it, with spark.udf.register(\"<name>\", …) "
                 + "or CREATE TEMPORARY FUNCTION.");
         }
     }

@@ -19,10 +19,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.VariantType;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.Function1;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * The meaning of `column:path` depends on the column's type, which is unknown to the parser. Before Spark's
@@ -38,16 +36,14 @@ public class SqlRules extends SessionRule {
         return plan.containsPattern(TreePattern.SEMI_STRUCTURED_EXTRACT()) ? plan.transformAllExpressions(new Extract()) : plan;
     }
 
-    public static class Extract extends AbstractPartialFunction {
+    public static class Extract extends NodeRewrite {
         public boolean isDefinedAt(Object e) {
             return e instanceof SemiStructuredExtract || (e instanceof Cast && tried((Cast) e) != null);
         }
 
-        public Object applyOrElse(Object e, Function1 otherwise) {
+        Object replacement(Object e) {
             if (e instanceof SemiStructuredExtract) return deferred((SemiStructuredExtract) e);
-            Expression tried = e instanceof Cast ? tried((Cast) e) : null;
-            if (tried == null) return otherwise.apply(e);
-            return new Cast(tried, ((Cast) e).dataType(), ((Cast) e).timeZoneId(), EvalMode.TRY());
+            return new Cast(tried((Cast) e), ((Cast) e).dataType(), ((Cast) e).timeZoneId(), EvalMode.TRY());
         }
 
         private static Expression tried(Cast cast) {

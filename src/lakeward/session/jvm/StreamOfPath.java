@@ -7,8 +7,6 @@ import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.DataStreamReader;
-import scala.Function1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * STREAM delta.`/path`: Spark asks the catalog for such a table and then for its form in the session
@@ -20,7 +18,7 @@ public class StreamOfPath extends SessionRule {
         return plan.containsPattern(TreePattern.UNRESOLVED_RELATION()) ? plan.transformDown(new Opened(session)) : plan;
     }
 
-    public static class Opened extends AbstractPartialFunction {
+    public static class Opened extends NodeRewrite {
         private final SparkSession session;
 
         Opened(SparkSession session) {
@@ -35,8 +33,7 @@ public class StreamOfPath extends SessionRule {
                 && ((String) relation.multipartIdentifier().apply(1)).indexOf('/') >= 0;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             UnresolvedRelation relation = (UnresolvedRelation) node;
             DataStreamReader reader = session.readStream();
             reader.format("delta");

@@ -15,10 +15,8 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.View;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import scala.Function1;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * A view as a stream: its query, with the tables that it names read as streams with the options of the reader.
@@ -69,7 +67,7 @@ public class StreamOfView extends SessionRule {
         return isUnion;
     }
 
-    public static class Opened extends AbstractPartialFunction {
+    public static class Opened extends NodeRewrite {
         private final SparkSession session;
 
         Opened(SparkSession session) {
@@ -80,8 +78,7 @@ public class StreamOfView extends SessionRule {
             return node instanceof UnresolvedRelation && ((UnresolvedRelation) node).isStreaming();
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             UnresolvedRelation relation = (UnresolvedRelation) node;
             CatalogTable found = CatalogTable.find(session, relation.multipartIdentifier());
             // A temporary view, a table, or an unknown name.
@@ -105,7 +102,7 @@ public class StreamOfView extends SessionRule {
             "Cannot time travel views, subqueries, streams or change data feed queries.");
     }
 
-    public static class Streamed extends AbstractPartialFunction {
+    public static class Streamed extends NodeRewrite {
         private final String catalog;
         private final String[] namespace;
         private final CaseInsensitiveStringMap options;
@@ -120,8 +117,7 @@ public class StreamOfView extends SessionRule {
             return node instanceof UnresolvedRelation;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             UnresolvedRelation relation = (UnresolvedRelation) node;
             return relation.copy(named(relation.multipartIdentifier()), options, true);
         }

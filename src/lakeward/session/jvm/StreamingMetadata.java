@@ -17,11 +17,9 @@ import org.apache.spark.sql.delta.sources.DeltaDataSource;
 import org.apache.spark.sql.execution.datasources.DataSource;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
-import scala.Function1;
 import scala.Option;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * The hidden column `_metadata` of streams that read Delta tables. Spark gives it to streams of its own file formats
@@ -33,7 +31,7 @@ public class StreamingMetadata extends SessionRule {
         return plan.isStreaming() ? plan.resolveOperatorsUp(new OfDelta()) : plan;
     }
 
-    public static class OfDelta extends AbstractPartialFunction {
+    public static class OfDelta extends NodeRewrite {
         public boolean isDefinedAt(Object node) {
             if (node.getClass() != StreamingRelation.class) return false;
             StreamingRelation relation = (StreamingRelation) node;
@@ -41,8 +39,7 @@ public class StreamingMetadata extends SessionRule {
                 && !readsChanges(relation.dataSource().options());
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             StreamingRelation r = (StreamingRelation) node;
             StreamingTable changed = new StreamingTable(r.dataSource(), r.sourceName(), r.output(), r.sourceIdentifyingName());
             changed.copyTagsFrom(r);

@@ -9,12 +9,10 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
-import scala.Function1;
 import scala.Option;
 import scala.PartialFunction;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * `SELECT sales.orders.id FROM sales.orders`, where the table is not in Delta: Spark qualifies its columns with the
@@ -26,13 +24,12 @@ public class TableQualifiers extends SessionRule {
         return plan.resolveOperators((PartialFunction) new Aliases());
     }
 
-    public static class Aliases extends AbstractPartialFunction {
+    public static class Aliases extends NodeRewrite {
         public boolean isDefinedAt(Object node) {
             return node instanceof SubqueryAlias && database((SubqueryAlias) node) != null;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             SubqueryAlias alias = (SubqueryAlias) node;
             String database = database(alias);
             Object[] parts = {IdentifierCodec.catalog(database), IdentifierCodec.schema(database)};

@@ -13,8 +13,6 @@ import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Stores the columns that the query of a view WITH SCHEMA EVOLUTION or TYPE EVOLUTION has now. Spark's own rule runs
@@ -26,7 +24,7 @@ public class ViewEvolution extends SessionRule {
         return plan.transformDown(new Evolved(session));
     }
 
-    public static class Evolved extends AbstractPartialFunction {
+    public static class Evolved extends NodeRewrite {
         private final SparkSession session;
 
         Evolved(SparkSession session) {
@@ -39,8 +37,7 @@ public class ViewEvolution extends SessionRule {
             return mode == SchemaEvolution$.MODULE$ || mode == SchemaTypeEvolution$.MODULE$;
         }
 
-        public Object applyOrElse(Object node, Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
+        Object replacement(Object node) {
             View view = (View) node;
             StructType stored = view.desc().schema();
             StructType query = view.child().schema();

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Refusal, apply_edits, in_area
-from lakeward.sql.constructs.keys import Key, declares_check, implied_not_null, key_clauses, store_keys
+from lakeward.sql.constructs.key_clauses import Key, declares_check, implied_not_null, key_clauses
+from lakeward.sql.constructs.keys import store_keys
 from lakeward.sql.constructs.policies import (
     PolicyFunction,
     SetMask,

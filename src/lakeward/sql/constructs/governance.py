@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.session import is_information_schema
 from lakeward.spark_internals import java_session, jvm_view
-from lakeward.sql.construct import (
-    BEGINNING,
-    Command,
-    Construct,
-    Refusal,
-    RewriteResult,
-    Rows,
-    in_area,
-    syntax_error,
-    unsupported,
-)
+from lakeward.sql.construct import Command, Construct, RewriteResult, Rows, in_area, syntax_error
 from lakeward.sql.constructs.external_locations import KIND as EXTERNAL_LOCATION
 from lakeward.sql.constructs.external_locations import require_location
 from lakeward.sql.constructs.privileges import ALL, require_applicable
 from lakeward.sql.dataset_kinds import require_dataset
 from lakeward.sql.procedures import find_procedure, require_procedure
-from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.sql.session_context import SessionContext, current_context, metadata_levels
 from lakeward.sql.standalone_tables import DatasetKind
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -106,25 +96,15 @@ def _require_function(spark: SparkSession, context: SessionContext, full: tuple[
 
 
 @dataclass(frozen=True)
-class SetOwner(Command):
-    """Sets the owner."""
+class DescribeSecurable(Command):
+    """Sets the owner, or sets or removes the comment."""
 
     securable: Securable
-    owner: str
+    field: Literal["owner", "comment"]
+    value: str | None
 
     def run(self, spark: SparkSession) -> None:
-        self.securable.update(spark, owner=self.owner)
-
-
-@dataclass(frozen=True)
-class CommentOn(Command):
-    """Sets or removes the comment."""
-
-    securable: Securable
-    comment: str | None
-
-    def run(self, spark: SparkSession) -> None:
-        self.securable.update(spark, comment=self.comment)
+        self.securable.update(spark, **{self.field: self.value})
 
 
 @dataclass(frozen=True)
@@ -195,9 +175,8 @@ class ShowGrants(Command):
 
     def run(self, spark: SparkSession) -> Rows:
         context, full = self.securable.require(spark)
-        parents = [("CATALOG", full[:1]), ("SCHEMA", full[:2])][: max(len(full) - 1, 0)]
         rows = []
-        for kind, name in (*parents, (self.securable.kind, full)):
+        for kind, name in metadata_levels(self.securable.kind, full):
             for principal, privileges in sorted(context.metadata(kind, name).get("grants", {}).items()):
                 if self.principal in (None, principal):
                     rows += [[principal, privilege, kind, ".".join(name)] for privilege in privileges]
@@ -246,7 +225,7 @@ def _alter(cursor: TokenCursor) -> RewriteResult:
     cursor.need("OWNER", "TO")
     owner = cursor.part_or_string()
     cursor.end()
-    return SetOwner(securable, owner)
+    return DescribeSecurable(securable, "owner", owner)
 
 
 def _tag_on(cursor: TokenCursor) -> ChangeTags:
@@ -311,71 +290,13 @@ def _show_grants(cursor: TokenCursor) -> ShowGrants:
     return ShowGrants(securable, principal)
 
 
-def _comment_on(cursor: TokenCursor) -> CommentOn:
+def _comment_on(cursor: TokenCursor) -> DescribeSecurable:
     cursor.need("COMMENT", "ON")
     securable = read_securable(cursor, ("CATALOG", "VOLUME", EXTERNAL_LOCATION))
     cursor.need("IS")
     comment = None if cursor.words("NULL") else cursor.string()
     cursor.end()
-    return CommentOn(securable, comment)
-
-
-_NO_SUCH_OBJECTS = "a local lakehouse has no such objects."
-_NO_GROUPS = "the user's groups come from `spark.lakeward.groups` or LAKEWARD_GROUPS."
-# What a statement begins with, and the reason.
-_UNSUPPORTED = {
-    **dict.fromkeys(("CREATE GROUP", "ALTER GROUP", "DROP GROUP"), _NO_GROUPS),
-    "DENY": "Unity Catalog has GRANT and REVOKE alone.",
-    "SYNC": "CREATE TABLE … DEEP CLONE copies a table into another catalog.",
-    "REFRESH FOREIGN": _NO_SUCH_OBJECTS,
-    "SHOW ARCHIVED FILES": "files of a local lakehouse are never archived: every query can read them.",
-    **dict.fromkeys(
-        (
-            *("SHOW ALL IN SHARE", "SHOW RECIPIENTS", "SHOW PROVIDERS", "SHOW CONNECTIONS"),
-            *("CREATE FOREIGN CATALOG", "VALIDATE STORAGE CREDENTIAL"),
-        ),
-        _NO_SUCH_OBJECTS,
-    ),
-}
-
-_FOREIGN_KINDS = (
-    *("CONNECTION", "PROVIDER", "RECIPIENT", "SHARE", "STORAGE CREDENTIAL"),
-    *("CREDENTIAL", "SERVICE CREDENTIAL", "CLEAN ROOM", "EXTERNAL METADATA", "SERVER"),
-)
-_KIND_PATTERN = "|".join(_FOREIGN_KINDS).replace(" ", r"\s+")
-_VERBS = ("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT ON")
-
-
-def _refuse_foreign_object(cursor: TokenCursor) -> Refusal:
-    verb = cursor.phrase(*_VERBS)
-    if verb == "CREATE" and cursor.words("CATALOG"):
-        cursor.words("IF", "NOT", "EXISTS")
-        cursor.part()
-        cursor.need("USING", "SHARE")
-        return _not_here("CREATE CATALOG … USING SHARE")
-    kind = cursor.phrase(*_FOREIGN_KINDS)
-    if verb is None or kind is None or cursor.next is None:
-        raise Unmatched
-    return _not_here(f"{verb} {kind}")
-
-
-def _grant_on_foreign_object(cursor: TokenCursor) -> Refusal:
-    """Parse GRANT, REVOKE and SHOW GRANTS on an object that the platform alone has, or to a recipient."""
-    verb = cursor.one_of("GRANT", "REVOKE", "SHOW")
-    if verb == "SHOW" and not cursor.words("GRANTS"):
-        cursor.need("GRANT")
-    while cursor.next is not None:
-        if cursor.words("TO", "RECIPIENT"):
-            return _not_here(f"{verb} … TO RECIPIENT")
-        kind = next((kind for kind in _FOREIGN_KINDS if cursor.words("ON", *kind.split())), None)
-        if kind is not None and any(token.is_name for token in cursor.ahead(1)):
-            return _not_here(f"{verb} … ON {kind}")
-        cursor.at += 1
-    raise Unmatched
-
-
-def _not_here(statement: str) -> Refusal:
-    return Refusal("UNSUPPORTED_SQL", f"{statement} is not supported here: {_NO_SUCH_OBJECTS}", "0A000")
+    return DescribeSecurable(securable, "comment", comment)
 
 
 CONSTRUCTS = in_area(
@@ -413,32 +334,5 @@ CONSTRUCTS = in_area(
         name="COMMENT ON CATALOG, VOLUME, EXTERNAL LOCATION",
         example="COMMENT ON CATALOG main IS 'all'",
         statement=_comment_on,
-    ),
-    Construct(
-        name="SHARE, RECIPIENT, PROVIDER, CONNECTION, CREDENTIAL",
-        verdict="unsupported",
-        example="CREATE SHARE s",
-        note=f"{', '.join(_VERBS)}: {_NO_SUCH_OBJECTS}",
-        starts=("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT"),
-        statement=_refuse_foreign_object,
-        # Spark reads a table and its column.
-        trigger=BEGINNING + rf"desc(?:ribe)?\s+(?:{_KIND_PATTERN})\s+[\w`]",
-    ),
-    *(
-        unsupported(
-            words,
-            example=words if words.startswith("SHOW") else f"{words} x",
-            starts=words,
-            reason=reason,
-        )
-        for words, reason in _UNSUPPORTED.items()
-    ),
-    Construct(
-        name="GRANT, REVOKE, SHOW GRANTS ON STORAGE CREDENTIAL, SHARE …",
-        verdict="unsupported",
-        example="GRANT READ FILES ON STORAGE CREDENTIAL x TO u",
-        note=_NO_SUCH_OBJECTS,
-        starts=("GRANT", "REVOKE", "SHOW"),
-        statement=_grant_on_foreign_object,
     ),
 )

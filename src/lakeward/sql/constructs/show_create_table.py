@@ -20,7 +20,8 @@ from lakeward.session import is_information_schema
 from lakeward.spark_internals import delta_log, relation_kind
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.event_log import PIPELINE
-from lakeward.sql.constructs.keys import Key, stored_keys
+from lakeward.sql.constructs.key_clauses import Key
+from lakeward.sql.constructs.keys import stored_keys
 from lakeward.sql.constructs.temporary_tables import TEMPORARY_TABLES
 from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
 from lakeward.sql.sql_types import type_text

@@ -11,7 +11,8 @@ from lakeward.quoting import quote_identifier, quote_name
 from lakeward.session import show_users_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, in_area
 from lakeward.sql.constructs.event_log import PIPELINE
-from lakeward.sql.constructs.keys import Key, stored_keys
+from lakeward.sql.constructs.key_clauses import Key
+from lakeward.sql.constructs.keys import stored_keys
 from lakeward.sql.session_context import current_context, run_with_delta, table_properties
 from lakeward.sql.standalone_tables import StandaloneTable, find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor

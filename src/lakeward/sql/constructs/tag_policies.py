@@ -21,8 +21,8 @@ from lakeward.sql.constructs.tag_policy_evaluation import (
     TagPolicy,
     condition_holds,
     invalid_policy,
-    metadata_levels,
 )
+from lakeward.sql.session_context import metadata_levels
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:

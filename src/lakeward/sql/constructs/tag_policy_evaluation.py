@@ -15,7 +15,7 @@ from lakeward.spark_internals import java_session
 from lakeward.sql.construct import register_function
 from lakeward.sql.constructs.functions import user_groups
 from lakeward.sql.constructs.policies import Argument
-from lakeward.sql.session_context import current_context
+from lakeward.sql.session_context import current_context, metadata_levels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,12 +75,6 @@ class TagPolicy:
     def aliases(self) -> set[str]:
         """Return the aliases that columns are matched under, in lower case."""
         return {match.alias.lower() for match in self.matches if match.alias is not None}
-
-
-def metadata_levels(kind: str, full: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the kinds and names of an object's catalog, schema and itself, as far as it has them."""
-    parents = [(each, tuple(full[: count + 1])) for count, each in enumerate(("CATALOG", "SCHEMA"))]
-    return [*parents[: len(full) - 1], (kind, tuple(full))]
 
 
 def invalid_policy(reason: str) -> SqlError:

@@ -10,6 +10,7 @@ from lakeward.dataset_properties import CHECK_PREFIX
 from lakeward.sql.construct import Command
 from lakeward.sql.information_schema import routines
 from lakeward.sql.information_schema.catalog_view import CatalogView, Name, Row
+from lakeward.sql.session_context import metadata_levels
 from lakeward.sql.standalone_tables import list_standalone_tables
 
 if TYPE_CHECKING:
@@ -103,10 +104,9 @@ def _privilege_rows(
         columns: The relation's columns for the name.
         inherited: The privileges on schema and catalog that apply to the object; None for all.
     """
-    parents = [("CATALOG", name[:1]), ("SCHEMA", name[:2])][: len(name) - 1]
-    for origin, securable in (*parents, ("NONE", name)):
-        metadata = view.metadata(kind if origin == "NONE" else origin, securable)
-        for grantee, privileges in sorted(metadata.get("grants", {}).items()):
+    for level, securable in metadata_levels(kind, name):
+        origin = "NONE" if securable == name else level
+        for grantee, privileges in sorted(view.metadata(level, securable).get("grants", {}).items()):
             for privilege in privileges:
                 if origin != "NONE" and inherited is not None and privilege not in inherited:
                     continue

@@ -14,12 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import (
-    Route,
-    exclusively,
-    invalid_parameter,
-    paginate,
-)
+from lakeward.databricks_shims.local_workspace import Route, exclusively, invalid_parameter, paginate
 from lakeward.jobs import ALERT_ERROR, ALERT_UNKNOWN, alert_state
 from lakeward.workspace.api.job_validation import check_cron
 from lakeward.workspace.api.request_types import parse_object

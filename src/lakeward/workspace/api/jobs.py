@@ -78,7 +78,7 @@ def reset(call: ServerRequest) -> None:
     if given is None:
         raise invalid_parameter("Missing required field: new_settings")
     settings = settings_of(given)
-    require(call, "jobs", str(job_of(call, job_id)["job_id"]), "CAN_MANAGE")
+    _require_manager(call, job_id)
 
     def edit(job: Document) -> None:
         if "run_as" not in settings and "run_as" in job["settings"]:
@@ -89,10 +89,15 @@ def reset(call: ServerRequest) -> None:
     call.store.change("job", job_id, edit)
 
 
+def _require_manager(call: ServerRequest, job_id: str) -> None:
+    """Raise ApiError for a job that does not exist, and without CAN_MANAGE."""
+    require(call, "jobs", str(job_of(call, job_id)["job_id"]), "CAN_MANAGE")
+
+
 def update(call: ServerRequest) -> None:
     """Some settings changed, some removed; lists of tasks and the like are merged by their keys."""
     job_id = call.required("job_id")
-    require(call, "jobs", str(job_of(call, job_id)["job_id"]), "CAN_MANAGE")
+    _require_manager(call, job_id)
     request = parse_object(call.body, "jobs/update")
     given, gone = request.get("new_settings") or {}, request.get("fields_to_remove") or []
 
@@ -118,7 +123,7 @@ def delete(call: ServerRequest) -> None:
     job_id = call.required("job_id")
     # A damaged one can be deleted by an administrator alone.
     if not (is_admin(call) and call.store.is_damaged("job", job_id)):
-        require(call, "jobs", str(job_of(call, job_id)["job_id"]), "CAN_MANAGE")
+        _require_manager(call, job_id)
     call.store.delete("job", job_id)
     delete_permissions(call, "jobs", job_id)
 

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import (
-    Route,
-    invalid_parameter,
-    paginate,
-    paginate_query,
-)
+from lakeward.databricks_shims.local_workspace import Route, invalid_parameter, paginate, paginate_query
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document

@@ -50,12 +50,22 @@ def run_of(call: ServerRequest, run_id: str, level: str = "CAN_VIEW") -> Documen
     return run
 
 
+def find_task(run: Document, run_id: str) -> Document | None:
+    """Return the task of a run id; None for that of the whole run."""
+    return next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)
+
+
+def task_settings(run: Document, task: Document) -> Document:
+    """Return the settings of a task in those of its run."""
+    return next((each for each in run["settings"]["tasks"] if each["task_key"] == task["task_key"]), {})
+
+
 def task_of(run: Document, run_id: str, action: str) -> Document:
     """Return the task of a run id. Raises ApiError where it is that of a run with several tasks.
 
     `action` begins the message: `Retrieving the output of runs`.
     """
-    task: Document | None = next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)
+    task = find_task(run, run_id)
     if task is None and len(run["tasks"]) != 1:
         raise invalid_parameter(
             f"{action} with multiple tasks is not supported. "
@@ -130,9 +140,7 @@ def output_of(call: ServerRequest, run: Document, task: Document) -> Document:
     if task.get("error"):
         answer["error"] = task["error"]
         answer["error_trace"] = task.get("trace") or text[-4096:]
-    settings: Document = next(
-        (each for each in run["settings"]["tasks"] if each["task_key"] == task["task_key"]), {}
-    )
+    settings = task_settings(run, task)
     if "notebook_task" in settings:
         answer["notebook_output"] = {"result": task.get("notebook_result") or "", "truncated": False}
     if "alert_task" in settings and task.get("notebook_result"):

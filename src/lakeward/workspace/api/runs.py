@@ -24,7 +24,15 @@ from lakeward.streaming import ACTIONS, query_file, read_queries, request_file
 from lakeward.workspace.api.jobs import job_of, jobs_routes
 from lakeward.workspace.api.permissions import is_admin, require
 from lakeward.workspace.api.run_start import start_queued
-from lakeward.workspace.api.run_views import may_see, output_of, run_of, task_of, view
+from lakeward.workspace.api.run_views import (
+    find_task,
+    may_see,
+    output_of,
+    run_of,
+    task_of,
+    task_settings,
+    view,
+)
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_log import read_log
@@ -114,7 +122,7 @@ def log(call: ServerRequest) -> Any:
     """Return the log of a task from a byte on, for clients that follow it."""
     run_id = call.required("run_id")
     run = run_of(call, run_id)
-    task = next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)
+    task = find_task(run, run_id)
     folder = call.context.runner.folder_of(run["run_id"])
     if task is not None:
         folder /= task["log"]
@@ -177,9 +185,7 @@ def export(call: ServerRequest) -> Any:
     if wanted not in _VIEWS:
         raise invalid_parameter(f"views_to_export is {wanted[:20]!r}: use {', '.join(_VIEWS)}.")
     task = task_of(run, run_id, "Exporting runs")
-    settings: Document = next(
-        (each for each in run["settings"]["tasks"] if each["task_key"] == task["task_key"]), {}
-    )
+    settings = task_settings(run, task)
     if "notebook_task" not in settings:
         raise invalid_parameter("Only notebook runs can be exported.")
     if wanted == "DASHBOARDS":

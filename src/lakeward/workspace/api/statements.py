@@ -7,36 +7,30 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
 from anyio import to_thread
 
-from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, invalid_parameter, missing
+from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, missing
+from lakeward.workspace.api.statement_requests import StatementRequest
 from lakeward.workspace.api.volume_operations import parse_volume_operation
-from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
+from lakeward.workspace.api.warehouses import wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
-from lakeward.workspace.warehouse.execution import Execution, ExecutionResult, StatementOrder
+from lakeward.workspace.warehouse.execution import Execution, ExecutionResult
 from lakeward.workspace.warehouse.result_folder import RESULT_SECONDS
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 from lakeward.workspace.warehouse.statement_results import chunk_file
 
-STATEMENT_BYTES = 16 * 2**20
-"""The platform's limit of a statement's text."""
-
 HISTORY_CHARACTERS = 2**16
 """Of the text of a statement, in the history of queries: its pages and lists have many statements."""
-
-_DISPOSITIONS = ("INLINE", "EXTERNAL_LINKS", "INLINE_OR_EXTERNAL_LINKS")
-_FORMATS = ("JSON_ARRAY", "ARROW_STREAM", "CSV")
 _MEDIA_TYPES = {
     "JSON_ARRAY": "application/json",
     "ARROW_STREAM": "application/vnd.apache.arrow.stream",
     "CSV": "text/csv",
 }
-_WAIT_SECONDS = (5, 50)
 # How long the answer to an expired `wait_timeout` with CANCEL waits for the cancellation.
 _CANCEL_SECONDS = 5.0
 
@@ -99,52 +93,6 @@ def cancel(call: ServerRequest) -> None:
     call.context.warehouse.cancel(call.path_parameter)
 
 
-@dataclass(frozen=True)
-class StatementRequest:
-    """A checked request to execute a statement.
-
-    `query_text` is what the history of queries shows, by default the statement.
-    """
-
-    order: StatementOrder
-    wait: float
-    cancel_on_timeout: bool
-    warehouse_id: str
-    query_text: str | None = None
-
-    @classmethod
-    def of(cls, call: ServerRequest) -> StatementRequest:
-        """Check the body of a request. Raises ApiError."""
-        body = call.body
-        statement = _text(body, "statement", required=True)
-        refuse_too_long(statement)
-        warehouse = _text(body, "warehouse_id", required=True)
-        require_warehouse(call, warehouse)
-        disposition = _choice(body, "disposition", _DISPOSITIONS)
-        if disposition == "INLINE_OR_EXTERNAL_LINKS":
-            disposition = "EXTERNAL_LINKS"  # a result that is small may have links, too
-        layout = _choice(body, "format", _FORMATS)
-        if disposition == "INLINE" and layout != "JSON_ARRAY":
-            raise invalid_parameter(
-                "The format field must be JSON_ARRAY when the disposition field is INLINE."
-            )
-        order = StatementOrder(
-            statement,
-            session=_session(call),
-            catalog=_text(body, "catalog"),
-            schema=_text(body, "schema"),
-            parameters=_parameters(body.get("parameters")),
-            row_limit=_limit(body, "row_limit"),
-            byte_limit=_limit(body, "byte_limit"),
-            disposition=disposition,
-            format=layout,
-            native_intervals=True,
-        )
-        on_timeout = _choice(body, "on_wait_timeout", ("CONTINUE", "CANCEL"))
-        wait = _seconds(_text(body, "wait_timeout") or "10s")
-        return cls(order, wait, on_timeout == "CANCEL", warehouse)
-
-
 def submit_statement(
     call: ServerRequest, on_end: Callable[[Document], None] = lambda _: None
 ) -> tuple[StatementRequest, Execution]:
@@ -195,12 +143,6 @@ def submit(
     warehouse = call.context.warehouse
     warehouse.results.remove_expired()
     return warehouse.submit(statement_id, order, on_start=started, on_end=ended)
-
-
-def refuse_too_long(statement: str) -> None:
-    """Raise ApiError for a statement that is longer than the platform's limit."""
-    if len(statement.encode(errors="replace")) > STATEMENT_BYTES:
-        raise invalid_parameter(f"The statement has more than {STATEMENT_BYTES} bytes.")
 
 
 def _begin(body: Document) -> None:
@@ -278,85 +220,6 @@ def read_rows(call: ServerRequest, statement: Document) -> list[list[str | None]
     indexes = range(statement["manifest"]["total_chunk_count"])
     chunks = [orjson.loads(chunk_file(folder, "JSON_ARRAY", index).read_bytes()) for index in indexes]
     return [row for chunk in chunks for row in chunk]
-
-
-def _session(call: ServerRequest) -> str | None:
-    """Return the session of a request, None without one. Raises ApiError for one that is not open."""
-    key = _text(call.body, "session_id")
-    if key and call.context.sessions.find(key, call.caller) is None:
-        raise missing(f"The session {key}")
-    return key or None
-
-
-def _text(body: Document, name: str, *, required: bool = False) -> str:
-    value = body.get(name)
-    if value is None or value == "":
-        if required:
-            raise invalid_parameter(f"The {name} field is required.")
-        return ""
-    if not isinstance(value, str):
-        raise invalid_parameter(f"The {name} field must be a string.")
-    return value
-
-
-def _choice(body: Document, name: str, choices: tuple[str, ...]) -> str:
-    value = _text(body, name) or choices[0]
-    if value not in choices:
-        raise invalid_parameter(f"The {name} field must be one of {', '.join(choices)}, not {value!r:.100}.")
-    return value
-
-
-def _limit(body: Document, name: str) -> int | None:
-    value = body.get(name)
-    if value is None:
-        return None
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)  # 64-bit integers may be sent as strings
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:
-        raise invalid_parameter(f"The {name} field must be a positive integer.")
-    return value
-
-
-def _parameters(value: Any) -> list[Document]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise invalid_parameter("The parameters field must be a list.")
-    if any(not isinstance(each, dict) for each in value):
-        raise invalid_parameter("Each entry of the parameters field must be an object.")
-    # The JDBC driver sends positions, in any order.
-    by = "ordinal" if value and all(map(_has_position, value)) else "name"
-    seen = set()
-    for each in value:
-        if by == "name" and (not isinstance(each.get("name"), str) or not each["name"]):
-            raise invalid_parameter("Each entry of the parameters field must be an object with a name.")
-        for field in ("value", "type"):
-            if not isinstance(each.get(field), (str, type(None))):
-                raise invalid_parameter(f"The {field} of the parameter {each[by]!r:.100} must be a string.")
-        if each[by] in seen:
-            raise invalid_parameter(f"The parameter {each[by]!r:.100} is given twice.")
-        seen.add(each[by])
-    if by == "ordinal":
-        return sorted(({**each, "name": None} for each in value), key=lambda each: each["ordinal"])
-    return value
-
-
-def _has_position(parameter: Document) -> bool:
-    ordinal = parameter.get("ordinal")
-    return isinstance(ordinal, int) and not isinstance(ordinal, bool) and not parameter.get("name")
-
-
-def _seconds(text: str) -> float:
-    number = text.removesuffix("s")
-    least, most = _WAIT_SECONDS
-    if not (number.isascii() and number.isdecimal() and len(number) < 6) or not (
-        int(number) == 0 or least <= int(number) <= most
-    ):
-        raise invalid_parameter(
-            f"The wait_timeout field must be 0s (disables waiting) or between {least}s and {most}s, "
-            f"not {text!r:.100}."
-        )
-    return float(number)
 
 
 ROUTES = (

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import read_regular
-from lakeward.databricks_shims.local_workspace import (
-    Route,
-    check_name,
-    invalid_parameter,
-    is_table,
-    missing,
-)
+from lakeward.databricks_shims.local_workspace import Route, check_name, invalid_parameter, is_table, missing
 from lakeward.workspace.context import ServerRequest
 
 MAX_COMMITS = 50

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import (
-    ApiError,
-    Route,
-    invalid_parameter,
-    missing,
-    user_id,
-)
+from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, missing, user_id
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import require_admin
 from lakeward.workspace.api.update_mask import read_update_mask

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from lakeward.bundle import is_placeholder
 from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, invalid_parameter, missing
 from lakeward.workspace.api.fields import read_fields, types_of
 from lakeward.workspace.api.permissions import delete_permissions, require
@@ -39,7 +40,7 @@ _DEFAULTS = {
     "enable_serverless_compute": False,
     "warehouse_type": "CLASSIC",
 }
-_ELSEWHERE = re.compile(r"[0-9a-f]{16}|warehouse:.+")
+_PLATFORM_ID = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NAME, _SHORTEST_STOP, _MOST_CLUSTERS, _MOST_MINIMUM = 99, 10, 40, 30
 
 
@@ -123,8 +124,8 @@ def _is_local(key: str) -> bool:
     Code and bundles name warehouses of the workspace that they are deployed to. The local one answers
     to every id in the form of the platform's, and to lookups by name; ids of local workspaces are their own.
     """
-    is_elsewhere = _ELSEWHERE.fullmatch(key) is not None and not key.startswith(WAREHOUSE_PREFIX)
-    return key == WAREHOUSE_ID or is_elsewhere
+    is_elsewhere = _PLATFORM_ID.fullmatch(key) is not None and not key.startswith(WAREHOUSE_PREFIX)
+    return key == WAREHOUSE_ID or is_elsewhere or is_placeholder(key, ("warehouse",))
 
 
 def _created(call: ServerRequest, key: str) -> Document:

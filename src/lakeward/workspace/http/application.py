@@ -1,4 +1,4 @@
-"""The server as an ASGI application: authentication, size limits, routing, responses, files of its pages.
+"""The server as an ASGI application: authentication, size limits, routing, responses.
 
 request -> host? -> page? -> token? -> route? -> body within its limit? -> handler in a thread -> log line
 """
@@ -10,15 +10,12 @@ import binascii
 import contextlib
 import functools
 import inspect
-import os
 import re
-import stat
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +23,9 @@ import orjson
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import request_response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from lakeward.databricks_shims.local_workspace import (
     ApiError,
@@ -41,14 +38,16 @@ from lakeward.databricks_shims.local_workspace import (
 )
 from lakeward.dbutils import Environment
 from lakeward.workspace.context import ServerContext, ServerRequest
+from lakeward.workspace.http.file_response import file_response
+from lakeward.workspace.http.page_files import PAGES, page_response
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.http.route_table import PUBLIC_PATHS, TABLE
 from lakeward.workspace.state.store import now
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 from lakeward.workspace_connection import WORKSPACE_ID
 
-MAX_JSON_BYTES = 32 * 2**20
-MAX_UPLOAD_BYTES = 5 * 2**30
+_MAX_JSON_BYTES = 32 * 2**20
+_MAX_UPLOAD_BYTES = 5 * 2**30
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _HOST = re.compile(r"(127\.0\.0\.1|(lakeward\.)?localhost)(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 
@@ -61,8 +60,6 @@ class RequestHandler:
     context: ServerContext
     log: RequestLog
     uploads: Path
-    max_json_bytes: int = MAX_JSON_BYTES
-    max_upload_bytes: int = MAX_UPLOAD_BYTES
 
     async def __call__(self, request: Request) -> Response:
         began = time.perf_counter()
@@ -131,7 +128,7 @@ class RequestHandler:
 
     async def answer(self, request: Request, route: Route, at: str, user: str) -> tuple[int, Any]:
         """Return status and response of the route's handler."""
-        most = self.max_upload_bytes if route.upload else self.max_json_bytes
+        most = _MAX_UPLOAD_BYTES if route.upload else _MAX_JSON_BYTES
         announced = request.headers.get("content-length", "0")
         if announced.isdecimal() and int(announced) > most:
             raise too_large(most)
@@ -291,103 +288,3 @@ def application(handler: RequestHandler, closing: Callable[[], None]) -> Starlet
     # Not a route: Starlette's patterns match no path with a line break, and answer it without JSON.
     served.router.default = every_path
     return served
-
-
-class OpenedFileResponse(FileResponse):
-    """Sends a file that is open already, and closes it.
-
-    Starlette opens a file by its path after it has sent the length. A file that is replaced in between has
-    another length, and its client gets an error; here it gets the content that was there.
-    """
-
-    def __init__(self, descriptor: int, status: int, headers: Mapping[str, str]) -> None:
-        super().__init__(
-            f"/dev/fd/{descriptor}",
-            status,
-            headers,
-            media_type="application/octet-stream",
-            stat_result=os.fstat(descriptor),
-        )
-        self._descriptor = descriptor
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refused: Message | None = None
-
-        async def send_accepted(message: Message) -> None:
-            nonlocal refused
-            if message["type"] == "http.response.start" and message["status"] >= 400:
-                refused = message
-            if refused is None:
-                await send(message)
-
-        try:
-            await super().__call__(scope, receive, send_accepted)
-        finally:
-            os.close(self._descriptor)
-        if refused is not None:
-            await _invalid_range(refused)(scope, receive, send)
-
-
-def _invalid_range(refused: Message) -> Response:
-    """Return the response to an invalid Range header; Starlette's has no JSON, which clients expect."""
-    message = "The Range header is malformed, or begins behind the end of the file."
-    headers = {
-        name.decode(): value.decode() for name, value in refused["headers"] if name == b"content-range"
-    }
-    body = {"error_code": "INVALID_PARAMETER_VALUE", "message": message}
-    return JSONResponse(body, refused["status"], headers=headers)
-
-
-def file_response(file: Path, status: int, headers: Mapping[str, str]) -> Response:
-    """Return the response with a file, 404 where it has been removed since the route found it."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return _gone(headers)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return _gone(headers)
-    return OpenedFileResponse(descriptor, status, headers)
-
-
-def _gone(headers: Mapping[str, str]) -> Response:
-    kept = {name: value for name, value in headers.items() if name.startswith("X-")}
-    body = {"error_code": "NOT_FOUND", "message": "The file was removed while it was requested."}
-    return JSONResponse(body, 404, headers=kept)
-
-
-# Pages hold no data, so no token is needed to load them: their scripts request everything that they show from
-# the REST API, with the token of the tab.
-_MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
-_HEADERS = {
-    # Styles may be inline: the output of notebooks has its own. Scripts may not.
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "connect-src 'self'; img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
-
-
-def _read_files() -> dict[str, tuple[bytes, str]]:
-    folder = resources.files(__package__).joinpath("pages")
-    found = {}
-    for file in folder.iterdir():
-        media_type = _MEDIA_TYPES.get(file.name.rpartition(".")[2])
-        if media_type is not None:
-            path = "/" if file.name == "index.html" else f"/ui/{file.name}"
-            found[path] = (file.read_bytes(), media_type)
-    return found
-
-
-PAGES = _read_files()
-"""Content and media type of every file, by its path on the server."""
-
-
-def page_response(path: str) -> Response:
-    """Return a file of `PAGES`."""
-    content, media_type = PAGES[path]
-    return Response(content, headers=_HEADERS, media_type=media_type)

@@ -10,76 +10,49 @@ import importlib.metadata
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from anyio import to_thread
 
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.workspace.api.sql_sessions import SessionFailure, start_session
-from lakeward.workspace.api.statements import StatementRequest, refuse_too_long, stored_statement, submit
+from lakeward.workspace.api.statement_requests import StatementRequest, refuse_too_long
+from lakeward.workspace.api.statements import stored_statement, submit
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.state.store import Document
 from lakeward.workspace.thrift.constants import (
     PROTOCOL_VERSION,
     FetchOrientation,
     InfoType,
     OperationState,
-    RowSetType,
     StatusCode,
 )
 from lakeward.workspace.thrift.messages import STRUCTS
 from lakeward.workspace.thrift.metadata import METADATA
+from lakeward.workspace.thrift.operation_responses import (
+    Refused,
+    finished_statement,
+    metadata_response,
+    rows_response,
+    status,
+    status_response,
+)
 from lakeward.workspace.thrift.parameters import statement_parameters
-from lakeward.workspace.thrift.row_sets import arrow_rows, arrow_schema, column_rows, table_schema
 from lakeward.workspace.warehouse.client_sessions import ClientSession, Operation
 from lakeward.workspace.warehouse.execution import StatementOrder
 from lakeward.workspace.warehouse.result_columns import TEXT_TYPES
-from lakeward.workspace.warehouse.statement_results import read_batches, result_schema
 
 # How long a request waits for the end of a statement; clients request the state again at once.
 _DIRECT_RESULT_SECONDS = 5.0
 _STATUS_SECONDS = 1.0
 _CANCEL_SECONDS = 5.0
-_MOST_ROWS, _MOST_BYTES = 100_000, 2**26
 _EXECUTE_STATEMENT = 0
 _NAME_LENGTH = 255
-_STATES = {
-    "PENDING": OperationState.PENDING,
-    "RUNNING": OperationState.RUNNING,
-    "SUCCEEDED": OperationState.FINISHED,
-    "FAILED": OperationState.ERROR,
-    "CANCELED": OperationState.CANCELED,
-    "CLOSED": OperationState.CLOSED,
-}
 _ARROW_FLAGS = {
     "timestampAsArrow": "timestamp",
     "decimalAsArrow": "decimal",
     "complexTypesAsArrow": "nested",
 }
-
-
-class Refused(Exception):
-    """An answer with a status that is not SUCCESS."""
-
-    def __init__(
-        self, message: str, code: StatusCode = StatusCode.ERROR, sql_state: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.code, self.sql_state = code, sql_state
-
-
-def status(failure: Refused | None = None) -> Any:
-    """Return the status of an answer."""
-    if failure is None:
-        return STRUCTS["TStatus"](statusCode=StatusCode.SUCCESS)
-    message = str(failure)
-    return STRUCTS["TStatus"](
-        statusCode=failure.code,
-        sqlState=failure.sql_state,
-        errorCode=0,
-        errorMessage=message,
-        displayMessage=message,
-    )
 
 
 async def open_session(call: ServerRequest, request: Any, warehouse_id: str) -> Any:
@@ -209,11 +182,11 @@ async def _started(call: ServerRequest, session: ClientSession, operation: Opera
 def _direct_results(call: ServerRequest, session: ClientSession, operation: Operation, limits: Any) -> Any:
     """Return state, schema and first rows; an operation without more rows is closed."""
     found = stored_statement(call, operation.key)
-    state = _status_response(call, found)
+    state = status_response(call, found)
     results = STRUCTS["TSparkDirectResults"](operationStatus=state)
     if state.operationState == OperationState.FINISHED:
-        results.resultSetMetadata = _metadata_response(call, operation, found)
-        results.resultSet = _fetch(call, operation, found, limits.maxRows, limits.maxBytes)
+        results.resultSetMetadata = metadata_response(call, operation, found)
+        results.resultSet = rows_response(call, operation, found, limits.maxRows, limits.maxBytes)
         if not results.resultSet.hasMoreRows:
             call.context.sessions.close_operation(session, operation)
             results.closeOperation = STRUCTS["TCloseOperationResp"](status=status())
@@ -224,14 +197,14 @@ async def get_operation_status(call: ServerRequest, request: Any) -> Any:
     """Return the state of an operation; waits a moment for the end of one that is running."""
     _, operation = _operation(call, request.operationHandle)
     await operation.execution.wait(_STATUS_SECONDS)
-    return await to_thread.run_sync(lambda: _status_response(call, stored_statement(call, operation.key)))
+    return await to_thread.run_sync(lambda: status_response(call, stored_statement(call, operation.key)))
 
 
 async def get_result_set_metadata(call: ServerRequest, request: Any) -> Any:
     """Return the schema of the result."""
     _, operation = _operation(call, request.operationHandle)
     return await to_thread.run_sync(
-        lambda: _metadata_response(call, operation, _finished(call, operation.key))
+        lambda: metadata_response(call, operation, finished_statement(call, operation.key))
     )
 
 
@@ -244,12 +217,12 @@ async def fetch_results(call: ServerRequest, request: Any) -> Any:
         )
 
     def fetch() -> Any:
-        found = _finished(call, operation.key)
+        found = finished_statement(call, operation.key)
         if request.orientation == FetchOrientation.FIRST:
             operation.position = 0
-        response = _fetch(call, operation, found, request.maxRows, request.maxBytes)
+        response = rows_response(call, operation, found, request.maxRows, request.maxBytes)
         if request.includeResultSetMetadata:
-            response.resultSetMetadata = _metadata_response(call, operation, found)
+            response.resultSetMetadata = metadata_response(call, operation, found)
         return response
 
     return await to_thread.run_sync(fetch)
@@ -304,125 +277,32 @@ def _operation(call: ServerRequest, handle: Any) -> tuple[ClientSession, Operati
     return found
 
 
-def _finished(call: ServerRequest, key: str) -> Document:
-    """Return the document of a statement that has succeeded. Raises Refused for any other."""
-    found = stored_statement(call, key)
-    state = found["status"]["state"]
-    if state == "FAILED":
-        raise Refused(found["status"]["error"]["message"], sql_state=found["status"].get("sql_state"))
-    if state != "SUCCEEDED":
-        message = f"Expected state FINISHED, but found {_STATES[state].name}"
-        raise Refused(message, sql_state="HY010")
-    return found
-
-
-def _status_response(call: ServerRequest, found: Document) -> Any:
-    state = _STATES[found["status"]["state"]]
-    response = STRUCTS["TGetOperationStatusResp"](
-        status=status(),
-        operationState=state,
-        operationStarted=found["query_start_time_ms"],
-        operationCompleted=found.get("query_end_time_ms"),
-        hasResultSet=True,
-    )
-    if state == OperationState.FINISHED:
-        response.numModifiedRows = _affected_rows(call, found)
-    if state == OperationState.ERROR:
-        message = found["status"]["error"]["message"]
-        response.sqlState = found["status"].get("sql_state")
-        response.errorCode = 0
-        response.errorMessage = response.displayMessage = response.diagnosticInfo = message
-    return response
-
-
-def _affected_rows(call: ServerRequest, found: Document) -> int | None:
-    """Return the number of rows that a DML statement has changed, None for other statements."""
-    manifest = found["manifest"]
-    columns = manifest["schema"]["columns"]
-    if not columns or columns[0]["name"] != "num_affected_rows" or manifest["total_row_count"] != 1:
-        return None
-    folder = call.context.warehouse.results.of(found["statement_id"])
-    try:
-        batches = read_batches(folder, manifest, 0, most_rows=1, most_bytes=_MOST_BYTES)
-    except FileNotFoundError:
-        return None
-    number: int = batches[0].column(0)[0].as_py()
-    return number
-
-
-def _metadata_response(call: ServerRequest, operation: Operation, found: Document) -> Any:
-    columns = found["manifest"]["schema"]["columns"]
-    response = STRUCTS["TGetResultSetMetadataResp"](
-        status=status(),
-        schema=table_schema(columns),
-        resultFormat=RowSetType.ARROW_BASED_SET if operation.arrow else RowSetType.COLUMN_BASED_SET,
-        lz4Compressed=False,
-        isStagingOperation=found.get("is_volume_operation", False),
-    )
-    if operation.arrow:
-        folder = call.context.warehouse.results.of(operation.key)
-        response.arrowSchema = arrow_schema(_available(result_schema, folder), columns)
-    return response
-
-
-def _fetch(
-    call: ServerRequest, operation: Operation, found: Document, rows: int | None, size: int | None
-) -> Any:
-    """Return the rows from the operation's position on, and advance it."""
-    folder, manifest = call.context.warehouse.results.of(operation.key), found["manifest"]
-    with operation.lock:
-        start = operation.position
-        batches = _available(
-            read_batches,
-            folder,
-            manifest,
-            start,
-            most_rows=rows if rows and rows > 0 else _MOST_ROWS,
-            most_bytes=size if size and size > 0 else _MOST_BYTES,
-        )
-        operation.position += sum(batch.num_rows for batch in batches)
-        more = operation.position < manifest["total_row_count"]
-    if operation.arrow:
-        written = arrow_rows(batches, start)
-    else:
-        written = column_rows(_available(result_schema, folder), batches, start)
-    return STRUCTS["TFetchResultsResp"](status=status(), hasMoreRows=more, results=written)
-
-
-def _available(read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Read a result. Raises Refused for one that has expired."""
-    try:
-        return read(*arguments, **named)
-    except FileNotFoundError:
-        raise Refused("The result of the statement has expired.", StatusCode.INVALID_HANDLE) from None
-
-
-_METHODS: dict[str, tuple[Callable[[ServerRequest, Any], Awaitable[Any]], str]] = {
-    "CloseSession": (close_session, "TCloseSessionResp"),
-    "GetInfo": (get_info, "TGetInfoResp"),
-    "ExecuteStatement": (execute_statement, "TExecuteStatementResp"),
-    "GetOperationStatus": (get_operation_status, "TGetOperationStatusResp"),
-    "GetResultSetMetadata": (get_result_set_metadata, "TGetResultSetMetadataResp"),
-    "FetchResults": (fetch_results, "TFetchResultsResp"),
-    "CancelOperation": (cancel_operation, "TCancelOperationResp"),
-    "CloseOperation": (close_operation, "TCloseOperationResp"),
+_Handler = Callable[[ServerRequest, Any], Awaitable[Any]]
+_METHODS: dict[str, _Handler] = {
+    "CloseSession": close_session,
+    "GetInfo": get_info,
+    "ExecuteStatement": execute_statement,
+    "GetOperationStatus": get_operation_status,
+    "GetResultSetMetadata": get_result_set_metadata,
+    "FetchResults": fetch_results,
+    "CancelOperation": cancel_operation,
+    "CloseOperation": close_operation,
 }
 
 
 async def answer(call: ServerRequest, method: str, request: Any, warehouse_id: str) -> Any:
     """Return the response of a method, None for an unknown method."""
+    handlers: dict[str, _Handler] = {
+        **_METHODS,
+        **{name: partial(get_metadata, method=name) for name in METADATA},
+        "OpenSession": partial(open_session, warehouse_id=warehouse_id),
+    }
+    if method not in handlers:
+        return None
     try:
-        if method == "OpenSession":
-            response = "TOpenSessionResp"
-            return await open_session(call, request, warehouse_id)
-        if method in METADATA:
-            response = "TExecuteStatementResp"
-            return await get_metadata(call, request, method)
-        if method not in _METHODS:
-            return None
-        handler, response = _METHODS[method]
-        return await handler(call, request)
-    except Refused as failure:
-        return STRUCTS[response](status=status(failure))
-    except ApiError as failure:
-        return STRUCTS[response](status=status(Refused(str(failure))))
+        return await handlers[method](call, request)
+    except (Refused, ApiError) as error:
+        failure = error if isinstance(error, Refused) else Refused(str(error))
+        # A metadata request is answered as its statement.
+        response = STRUCTS[f"T{'ExecuteStatement' if method in METADATA else method}Resp"]
+        return response(status=status(failure))

@@ -24,12 +24,7 @@ from pathlib import Path
 from lakeward.session import Settings
 from lakeward.workspace.process_channel import Message, ProcessChannel
 from lakeward.workspace.state.settings_json import settings_to_json
-from lakeward.workspace.warehouse.execution import (
-    Execution,
-    ExecutionResult,
-    SessionOrder,
-    StatementOrder,
-)
+from lakeward.workspace.warehouse.execution import Execution, ExecutionResult, SessionOrder, StatementOrder
 from lakeward.workspace.warehouse.result_folder import ResultFolder
 
 CONCURRENT_STATEMENTS = 10

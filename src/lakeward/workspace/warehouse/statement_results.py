@@ -155,7 +155,7 @@ def write_chunk(folder: Path, layout: str, index: int, batches: list[pa.RecordBa
             row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)
         ]
         header = batches[0].schema.names if index == 0 else None
-        data = _json(values) if layout == "JSON_ARRAY" else _csv(values, header)
+        data = orjson.dumps(values) if layout == "JSON_ARRAY" else _csv(values, header)
     descriptor = os.open(chunk_file(folder, layout, index), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
@@ -171,10 +171,6 @@ def _arrow(batches: list[pa.RecordBatch]) -> bytes:
             stream.write_batch(batch)
     data: bytes = sink.getvalue().to_pybytes()
     return data
-
-
-def _json(rows: list[tuple[str | None, ...]]) -> bytes:
-    return orjson.dumps(rows)
 
 
 def _csv(rows: list[tuple[str | None, ...]], header: list[str] | None) -> bytes:
