@@ -19,10 +19,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakeward.autoloader.schema.number_inference import is_double
+
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# What Java parses as DOUBLE in addition.
-_JAVA_DOUBLE = re.compile(rf"\s*({_NUMBER.pattern}[dDfF]?|[+-]?(NaN|Infinity))\s*")
+_NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9])?")
 # Digits of the decimals that hold all values of a type.
 _DIGITS: dict[type[DataType], int] = {IntegerType: 10, LongType: 20}
@@ -38,9 +38,11 @@ def infer_partition_type(values: Iterable[str | None]) -> DataType:
 def _value_type(text: str | None) -> DataType:
     if text is None:
         return NullType()
-    if _NUMBER.fullmatch(text):
+    if is_double(text):
         return _number_type(text)
-    if _JAVA_DOUBLE.fullmatch(text):
+    # Java parses these as DOUBLE in addition.
+    plain = text.strip()
+    if _NO_NUMBER.fullmatch(plain) or is_double(plain) or (plain[-1:] in "dDfF" and is_double(plain[:-1])):
         return DoubleType()
     # Imports Arrow, which a stream with a stored schema starts without.
     from lakeward.autoloader.conversion.text_parsing import parse_date
