@@ -6,6 +6,7 @@ Source: https://github.com/databricks/cli/pull/1740 shows the warning, `expected
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from lakeward.bundle.configuration.findings import Finding
@@ -35,93 +36,86 @@ def without_mistyped(tree: Node, *, is_resolved: bool = False) -> tuple[Node, tu
     Looks at the bundle and its targets. References and lookups stay, whatever they lead to; where the tree
     `is_resolved`, only in the place of a text or number.
     """
-    found = _Findings(is_resolved)
-    entries = dict(_filter_target(tree, found).children)
+    types = _TypeFilter(is_resolved)
+    entries = dict(types.target(tree).children)
     for section in ("targets", "environments"):
         targets = entries.get(section)
         if targets is not None and targets.children:
-            kept = {name: _filter_target(target, found) for name, target in targets.children.items()}
+            kept = {name: types.target(target) for name, target in targets.children.items()}
             entries[section] = Node(kept, targets.position, targets.anchored)
-    return Node(entries, tree.position, tree.anchored), tuple(found)
+    return Node(entries, tree.position, tree.anchored), tuple(types.found)
 
 
-class _Findings(list[Finding]):
-    """The warnings, and whether references of the tree are resolved."""
+@dataclass
+class _TypeFilter:
+    """Leaves out mistyped values, and collects a warning for each."""
 
-    def __init__(self, is_resolved: bool) -> None:
-        super().__init__()
-        self.is_resolved = is_resolved
+    is_resolved: bool
+    found: list[Finding] = field(default_factory=list)
 
+    def target(self, part: Node) -> Node:
+        """Return the bundle or a target of it without mistyped values."""
+        if not part.children:
+            return part
+        kept: dict[str, Node | None] = dict(part.children)
+        for name, kind in _SECTIONS.items():
+            section = part.get(name)
+            if section is not None:
+                kept[name] = self._value(name, section, kind, {})
+        resources = part.get("resources")
+        if resources is not None:
+            kept["resources"] = self._resources(resources)
+        return Node({name: child for name, child in kept.items() if child}, part.position, part.anchored)
 
-def _filter_target(part: Node, found: _Findings) -> Node:
-    """Return the bundle or a target of it, which has no mistyped values."""
-    if not part.children:
-        return part
-    kept: dict[str, Node | None] = dict(part.children)
-    for name, kind in _SECTIONS.items():
-        section = part.get(name)
-        if section is not None:
-            kept[name] = _filter_value(name, section, kind, {}, found)
-    resources = part.get("resources")
-    if resources is not None:
-        kept["resources"] = _filter_resources(resources, found)
-    return Node({name: child for name, child in kept.items() if child}, part.position, part.anchored)
+    def _resources(self, resources: Node) -> Node:
+        if not resources.children:
+            return resources
+        kinds = {kind: self._value(kind, group, {"*": {}}, {}) for kind, group in resources.children.items()}
+        entries = {kind: group for kind, group in kinds.items() if group is not None}
+        for kind, fields, types in typed_resources(Node(entries, resources.position)):
+            kept = {
+                key: self._object(resource, fields, types) for key, resource in entries[kind].children.items()
+            }
+            entries[kind] = Node(kept, entries[kind].position, entries[kind].anchored)
+        return Node(entries, resources.position, resources.anchored)
 
-
-def _filter_resources(resources: Node, found: _Findings) -> Node:
-    kinds = {
-        kind: _filter_value(kind, group, {"*": {}}, {}, found) for kind, group in resources.children.items()
-    }
-    entries = {kind: group for kind, group in kinds.items() if group is not None}
-    for kind, fields, types in typed_resources(resources):
+    def _object(self, node: Node, fields: Mapping[str, Any], types: Mapping[str, Any]) -> Node:
+        if not isinstance(node.value, dict):  # a reference, or nothing
+            return node
         kept = {
-            key: _filter_object(resource, fields, types, found)
-            for key, resource in entries[kind].children.items()
+            key: self._value(key, child, fields.get(key, "any"), types) for key, child in node.value.items()
         }
-        entries[kind] = Node(kept, entries[kind].position, entries[kind].anchored)
-    return Node(entries, resources.position, resources.anchored) if resources.children else resources
+        return Node({key: child for key, child in kept.items() if child}, node.position, node.anchored)
 
+    def _value(self, name: str, node: Node, kind: Any, types: Mapping[str, Any]) -> Node | None:
+        """Return a value of the field `name` without mistyped values in it; None if it is one itself."""
+        value = node.value
+        fields = types.get(kind) if isinstance(kind, str) else kind
+        expected = _expected(kind, fields)
+        if isinstance(value, str) and (_REFERENCE in value or is_placeholder(value)):
+            return None if self.is_resolved and expected in ("map", "sequence") else node
+        if value is None:
+            return node
+        if expected is None or _fits(value, expected):
+            if isinstance(kind, list):
+                return self._list(name, node, kind[0], types)
+            if isinstance(fields, dict):
+                every = dict.fromkeys(value, fields["*"]) if "*" in fields else fields
+                return self._object(node, every, types)
+            return node
+        message = f"`{name}`: expected {expected}, found {_name_of(value)}. The value is ignored."
+        cure = f"Write {_EXAMPLES[expected]}."
+        if isinstance(fields, dict) and fields and "*" not in fields:
+            cure = f"Write a mapping with fields of these: {', '.join(sorted(fields))}."
+        self.found.append(Finding(FIELD_TYPE, "warning", node.position, message, cure))
+        return None
 
-def _filter_object(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any], found: _Findings) -> Node:
-    if not isinstance(node.value, dict):  # the loader reports a resource that is not a mapping
-        return node
-    kept = {
-        key: _filter_value(key, child, fields.get(key, "any"), types, found)
-        for key, child in node.value.items()
-    }
-    return Node({key: child for key, child in kept.items() if child}, node.position, node.anchored)
-
-
-def _filter_value(
-    name: str, node: Node, kind: Any, types: Mapping[str, Any], found: _Findings
-) -> Node | None:
-    """Return `node`, a value of the field `name`, without mistyped values in it; None if it is one itself."""
-    value = node.value
-    fields = types.get(kind) if isinstance(kind, str) else kind
-    expected = _expected(kind, fields)
-    if isinstance(value, str) and (_REFERENCE in value or is_placeholder(value)):
-        return None if found.is_resolved and expected in ("map", "sequence") else node
-    if value is None:
-        return node
-    if expected is None or _fits(value, expected):
-        if isinstance(kind, list):
-            is_object = (
-                _expected(kind[0], types.get(kind[0]) if isinstance(kind[0], str) else kind[0]) == "map"
-            )
-            # As in the CLI an empty item of objects is none.
-            given = [item for item in value if item.value is not None or not is_object]
-            items = [_filter_value(name, item, kind[0], types, found) for item in given]
-            return Node([item for item in items if item is not None], node.position, node.anchored)
-        if isinstance(fields, dict):
-            every = dict.fromkeys(value, fields["*"]) if "*" in fields else fields
-            return _filter_object(node, every, types, found)
-        return node
-    message = f"`{name}`: expected {expected}, found {_name_of(value)}. The value is ignored."
-    cure = f"Write {_EXAMPLES[expected]}."
-    if isinstance(fields, dict) and "*" not in fields:
-        cure = f"Write a mapping with fields of these: {', '.join(sorted(fields))}."
-    found.append(Finding(FIELD_TYPE, "warning", node.position, message, cure))
-    return None
+    def _list(self, name: str, node: Node, kind: Any, types: Mapping[str, Any]) -> Node:
+        is_object = _expected(kind, types.get(kind) if isinstance(kind, str) else kind) == "map"
+        # As in the CLI an empty item of objects is none.
+        given = [item for item in node.value if item.value is not None or not is_object]
+        items = [self._value(name, item, kind, types) for item in given]
+        return Node([item for item in items if item is not None], node.position, node.anchored)
 
 
 _EXAMPLES = {
