@@ -167,7 +167,7 @@ def test_hidden_metadata_is_there_when_named_and_nowhere_else(landing) -> None:
     landing.ingest(df.where("a = 1").select("*", "_metadata", F.col("_metadata.file_path").alias("path")))
     row = landing.spark.table(landing.table).first()
     assert row.path == f"file:{landing.folder}/a%20b.json"
-    assert row._metadata.file_name == "a b.json"
+    assert row._metadata.file_name == "a%20b.json"
     assert (row._metadata.file_size, row._metadata.file_block_start, row._metadata.file_block_length) == (
         9,
         0,
