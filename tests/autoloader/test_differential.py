@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,28 @@ def test_a_line_is_one_record_whatever_else_the_text_would_be(
     reader = spark.read.schema("a int, _corrupt_record string")
     expected = [row.asDict() for row in reader.json(str(path)).cache().collect()]
     assert rows_of([path], reader.json(str(path)).schema) == expected
+
+
+_NESTED = (
+    "c array<struct<a:int,b:date>>, m map<string,struct<a:int,b:date>>, n struct<l:array<struct<a:int>>>"
+)
+_NESTED_RECORDS = [
+    {"c": [{"a": 1, "b": "2024-01-02"}, {"a": "x", "b": "2024-01-02"}]},
+    {"c": [{"a": 1, "b": 5.5}, None, {"a": 2, "zz": 1}]},
+    {"c": [{"a": [1]}], "m": {"k": {"a": 1, "b": {}}, "l": {"a": True, "b": "2024-01-02"}}},
+    {"c": [1], "m": {"k": 1}, "n": {"l": [{"a": "x"}, {"a": 2}]}},
+    {"c": [{"a": 1}, "x"], "m": {"k": {"a": 1}, "l": []}, "n": {"l": [{"a": 1}, 2]}},
+    {"c": {"a": 1}, "m": [1], "n": {"l": {"a": 1}}},
+]
+
+
+@pytest.mark.rule("1.5")
+def test_members_that_do_not_fit_in_arrays_and_maps_of_records(spark, tmp_path: Path) -> None:
+    """The other members and records stay, as in Spark; the whole array was NULL."""
+    path = tmp_path / "nested.json"
+    path.write_text("".join(json.dumps(record) + "\n" for record in _NESTED_RECORDS))
+    for schema in (_NESTED, f"{_NESTED}, _corrupt_record string"):
+        expected = spark.read.schema(schema).json(str(path)).cache()
+        rows = rows_of([path], expected.schema, cf_format="json")
+        maps = [{**row, "m": None if row["m"] is None else dict(row["m"])} for row in rows]
+        assert maps == [row.asDict(recursive=True) for row in expected.collect()], schema

@@ -6,7 +6,7 @@ msgspec decodes records whose members all match the types of `msgspec_type`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +44,15 @@ class MatchRules:
     case_sensitive: bool = True
     report_unknown: bool = True
 
+    def lose_all(self, outcomes: Sequence[Outcome]) -> bool:
+        """Return whether an array or map of these values is lost as a whole.
+
+        Records of which some members do not fit stay, as in Spark, where no column rescues the others.
+        """
+        return any(
+            problem is not None and (value is None or self.report_unknown) for value, problem in outcomes
+        )
+
 
 def json_value_reader(dtype: DataType, formats: TextFormats, rules: MatchRules) -> Read:
     """Return a function from raw JSON to (value, None), or (partial value, JSON that did not fit)."""
@@ -56,9 +65,9 @@ def json_value_reader(dtype: DataType, formats: TextFormats, rules: MatchRules) 
     if name == "struct":
         return _struct(dtype, formats, rules)
     if name == "array":
-        return _array(json_value_reader(dtype.elementType, formats, rules))  # type: ignore[attr-defined]
+        return _array(json_value_reader(dtype.elementType, formats, rules), rules)  # type: ignore[attr-defined]
     if name == "map":
-        return _map(json_value_reader(dtype.valueType, formats, rules))  # type: ignore[attr-defined]
+        return _map(json_value_reader(dtype.valueType, formats, rules), rules)  # type: ignore[attr-defined]
     return _scalar(dtype, formats)
 
 
@@ -132,28 +141,32 @@ def _struct(dtype: Any, formats: TextFormats, rules: MatchRules) -> Read:
     return read
 
 
-def _array(element: Read) -> Read:
+def _array(element: Read, rules: MatchRules) -> Read:
     def read(raw: bytes) -> Outcome:
         if raw[:1] != b"[":
             return None, None if raw == b"null" else rescued_json_value(raw)
         outcomes = [element(bytes(item)) for item in elements(raw)]
-        if any(problem is not None for _, problem in outcomes):
+        if rules.lose_all(outcomes):
             return None, rescued_json_value(raw)
-        return [value for value, _ in outcomes], None
+        return [value for value, _ in outcomes], _problem(raw, outcomes)
 
     return read
 
 
-def _map(item: Read) -> Read:
+def _map(item: Read, rules: MatchRules) -> Read:
     def read(raw: bytes) -> Outcome:
         if raw[:1] != b"{":
             return None, None if raw == b"null" else rescued_json_value(raw)
-        outcomes = [(key, *item(bytes(member))) for key, member in raw_members(raw).items()]
-        if any(problem is not None for _, _, problem in outcomes):
+        outcomes = {key: item(bytes(member)) for key, member in raw_members(raw).items()}
+        if rules.lose_all(list(outcomes.values())):
             return None, rescued_json_value(raw)
-        return [(key, value) for key, value, _ in outcomes], None
+        return [(key, value) for key, (value, _) in outcomes.items()], _problem(raw, outcomes.values())
 
     return read
+
+
+def _problem(raw: bytes, outcomes: Iterable[Outcome]) -> str | None:
+    return rescued_json_value(raw) if any(problem is not None for _, problem in outcomes) else None
 
 
 # msgspec refuses these characters in names.
