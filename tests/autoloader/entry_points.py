@@ -10,10 +10,25 @@ from pyspark.sql import DataFrame, SparkSession
 ENTRY_POINTS = ("cloudFiles", "read_files", "streaming table", "COPY INTO")
 
 
-def read_by(spark: SparkSession, entry: str, path: Path, form: str, options: dict[str, str]) -> DataFrame:
-    """Return what an entry point makes of a file, without the rescued data."""
+def read_by(
+    spark: SparkSession,
+    entry: str,
+    path: Path,
+    form: str,
+    options: dict[str, str],
+    *,
+    schema: str | None = None,
+) -> DataFrame:
+    """Return what an entry point makes of a file, without the rescued data.
+
+    COPY INTO takes no `schema`; `spark.read with badRecordsPath` needs one.
+    """
     table = f"inferred_{uuid.uuid4().hex}"
-    named = "".join(f", {key} => '{value}'" for key, value in options.items())
+    if entry == "spark.read with badRecordsPath":
+        reader = spark.read.format(form).options(**options).option("badRecordsPath", f"{path}.bad")
+        return reader.schema(schema or "").load(str(path))
+    given = {**options, "schema": schema} if schema is not None else options
+    named = "".join(f", {key} => '{value}'" for key, value in given.items())
     files = f"read_files('{path}', format => '{form}'{named})"
     if entry == "read_files":
         return spark.sql(f"SELECT * FROM {files}").drop("_rescued_data")
@@ -33,9 +48,11 @@ def read_by(spark: SparkSession, entry: str, path: Path, form: str, options: dic
     else:
         place = str(path.parent / f"{table}.state")
         stream = spark.readStream.format("cloudFiles").options(**options).option("cloudFiles.format", form)
-        stream = stream.option("cloudFiles.inferColumnTypes", "true").option(
-            "cloudFiles.schemaLocation", place
-        )
+        if schema is None:
+            inferred = {"cloudFiles.inferColumnTypes": "true", "cloudFiles.schemaLocation": place}
+            stream = stream.options(**inferred)
+        else:
+            stream = stream.schema(schema)
         query = stream.load(str(path)).writeStream.option("checkpointLocation", place)
         query.trigger(availableNow=True).toTable(table).awaitTermination()
     rows = spark.table(table).drop("_rescued_data")

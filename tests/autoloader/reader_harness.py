@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from pyspark.sql import Row
 from pyspark.sql.types import StringType, StructField, StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
@@ -64,6 +65,22 @@ def rows_of(files: list[Path], data: StructType, **options: Any) -> list[dict[st
         for path in files
     ]
     return [row for batch in read_batch_files(plan, full, statuses, ("", 0, 0)) for row in batch.to_pylist()]
+
+
+def comparable(value: Any) -> Any:
+    """Return a value as text without zones, records by their fields, and maps as their pairs."""
+    if isinstance(value, Row):
+        value = value.asDict()
+    if isinstance(value, list) and value and {type(item) for item in value} == {tuple}:
+        # Arrow has a map as pairs; a record is a tuple of another type.
+        value = dict(value)
+    if isinstance(value, dict):
+        return sorted((key, comparable(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return [comparable(item) for item in value]
+    if isinstance(value, bytearray):
+        value = bytes(value)
+    return repr(value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value)
 
 
 def both_ways(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lakeward.autoloader.readers import json_fast_path
+from tests.autoloader.entry_points import read_by
 from tests.autoloader.reader_harness import rows_of
 
 JSON_VALUES = [
@@ -247,3 +248,13 @@ def test_members_that_do_not_fit_in_arrays_and_maps_of_records(spark, tmp_path: 
         rows = rows_of([path], expected.schema, cf_format="json")
         maps = [{**row, "m": None if row["m"] is None else dict(row["m"])} for row in rows]
         assert maps == [row.asDict(recursive=True) for row in expected.collect()], schema
+
+
+@pytest.mark.rule("1.5")
+def test_every_entry_point_keeps_the_rest_of_an_array(spark, tmp_path: Path) -> None:
+    path = tmp_path / "nested.json"
+    path.write_text('{"c":[{"a":1,"b":"x"},{"a":"x","b":"y"}]}\n')
+    for entry in ("cloudFiles", "read_files", "streaming table"):
+        rows = read_by(spark, entry, path, "json", {}, schema="c ARRAY<STRUCT<a: INT, b: STRING>>")
+        (row,) = rows.collect()
+        assert [item.asDict() for item in row.c] == [{"a": 1, "b": "x"}, {"a": None, "b": "y"}], entry

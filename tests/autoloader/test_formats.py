@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.schema.schema_inference import infer_schema
+from tests.autoloader.entry_points import ENTRY_POINTS, read_by
 from tests.autoloader.reader_harness import rows_of
 
 
@@ -188,6 +189,19 @@ def test_the_bytes_of_texts_are_those_that_spark_reads(spark, tmp_path: Path) ->
         expected = spark.read.format("binaryFile").load(str(path)).select("length", "content")
         found = spark.sql(f"SELECT length, content FROM read_files('{path}', format => 'binaryFile')")
         assert found.collect() == expected.collect(), data
+
+
+@pytest.mark.rule("1.5")
+def test_every_entry_point_keeps_the_bytes_of_texts(spark, tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"x\xfcy\n\n\x80\n")
+    options = {"encoding": "iso-8859-1"}
+    for entry in ENTRY_POINTS:
+        rows = read_by(spark, entry, path, "text", options).selectExpr("hex(cast(value AS BINARY)) AS h")
+        # `read_by` brings the rows of tables through Python, which replaces what is not UTF-8.
+        replaced = ["", "78EFBFBD79", "EFBFBD"]
+        expected = ["", "78FC79", "80"] if entry == "read_files" else replaced
+        assert sorted(row.h for row in rows.collect()) == expected, entry
 
 
 @pytest.mark.parametrize("codec", ["gzip", "bzip2", "deflate", "snappy"])

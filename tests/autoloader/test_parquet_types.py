@@ -19,10 +19,10 @@ from pyspark.sql.types import StructType
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.readers.parquet import NANOS_AS_LONG
+from lakeward.autoloader.read_plan import NANOS_AS_LONG
 from lakeward.autoloader.schema.schema_inference import infer_schema
 from tests.autoloader.entry_points import ENTRY_POINTS, read_by
-from tests.autoloader.reader_harness import rows_of
+from tests.autoloader.reader_harness import comparable, rows_of
 
 _NOON = datetime.fromisoformat("2024-03-10T12:30:01.000007")
 _DAY = datetime.fromisoformat("2024-01-01")
@@ -139,22 +139,7 @@ def test_types_and_values_are_those_of_spark(spark: SparkSession, tmp_path: Path
             assert len(schema) >= 30, shape
             rows = rows_of([path], schema, cf_format="parquet", rescued="_rescued")
             assert {row.pop("_rescued") for row in rows} == {None}, (shape, stored)
-            # Arrow reads a map as pairs; instants have a zone, which PySpark drops.
-            wanted = [row.asDict(recursive=True) for row in expected.collect()]
-            assert comparable(rows) == comparable(wanted), (shape, stored)
-
-
-def comparable(value: Any) -> Any:
-    """Return a value without the zone of instants, and without differences between pairs and maps."""
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=None)
-    if isinstance(value, dict):
-        return sorted((key, repr(comparable(item))) for key, item in value.items())
-    if isinstance(value, list):
-        if value and all(isinstance(item, tuple) for item in value):
-            return comparable(dict(value))
-        return [comparable(item) for item in value]
-    return bytes(value) if isinstance(value, bytearray) else value
+            assert comparable(rows) == comparable(expected.collect()), (shape, stored)
 
 
 @pytest.mark.rule("2.2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from lakeward.errors import CloudFilesError
-from tests.autoloader.reader_harness import rows_of
+from tests.autoloader.entry_points import read_by
+from tests.autoloader.reader_harness import comparable, rows_of
 
 FORMATS = ("parquet", "avro", "orc")
 # Names of columns with their types, and values of each.
@@ -69,21 +69,7 @@ def outcome(path: Path, form: str, name: str, dtype: str) -> Any:
         rows = rows_of([path], StructType.fromDDL(f"`{name}` {dtype}"), cf_format=form)
     except CloudFilesError as error:
         return error.condition
-    return [plain(row[name]) for row in rows]
-
-
-def plain(value: Any) -> Any:
-    """Return a value as text without zones, records by their fields, and maps as pairs."""
-    if isinstance(value, Row):
-        value = value.asDict()
-    if isinstance(value, dict):
-        return sorted((key, plain(item)) for key, item in value.items())
-    if isinstance(value, list):
-        pairs = bool(value) and all(isinstance(item, tuple) for item in value)
-        return plain(dict(value)) if pairs else [plain(item) for item in value]
-    if isinstance(value, bytearray):
-        value = bytes(value)
-    return repr(value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value)
+    return [comparable(row[name]) for row in rows]
 
 
 def converted(files: dict[str, Path], form: str) -> dict[str, dict[str, Any]]:
@@ -119,7 +105,7 @@ def test_what_is_converted_has_the_values_of_spark(spark: SparkSession, files: d
             ddl = ", ".join(f"`{name}` {dtype}" for name, dtype in schema.items())
             rows = spark.read.schema(ddl).format(form).load(str(files[form])).collect()
             for name, dtype in schema.items():
-                assert found[name][dtype] == [plain(row[name]) for row in rows], (form, name, dtype)
+                assert found[name][dtype] == [comparable(row[name]) for row in rows], (form, name, dtype)
 
 
 # Conversions of Spark that are refused here: they reinterpret numbers or lose digits.
@@ -171,31 +157,8 @@ def test_no_value_is_lost(files: dict[str, Path]) -> None:
                     assert "None" not in values, (form, name, dtype)
 
 
-def read_stream(spark: SparkSession, path: Path, form: str, schema: str) -> DataFrame:
-    table = f"typed_{uuid.uuid4().hex}"
-    stream = spark.readStream.format("cloudFiles").option("cloudFiles.format", form).schema(schema)
-    query = stream.load(str(path)).writeStream.option("checkpointLocation", str(path.parent / table))
-    query.trigger(availableNow=True).toTable(table).awaitTermination()
-    return spark.table(table)
-
-
-def read_streaming_table(spark: SparkSession, path: Path, form: str, schema: str) -> DataFrame:
-    table = f"typed_{uuid.uuid4().hex}"
-    source = f"STREAM read_files('{path}', format => '{form}', schema => '{schema}')"
-    spark.sql(f"CREATE OR REFRESH STREAMING TABLE {table} AS SELECT * FROM {source}")
-    return spark.table(table)
-
-
-ENTRY_POINTS = {
-    "cloudFiles": read_stream,
-    "streaming table": read_streaming_table,
-    "read_files": lambda spark, path, form, schema: spark.sql(
-        f"SELECT * FROM read_files('{path}', format => '{form}', schema => '{schema}')"
-    ),
-    "spark.read with badRecordsPath": lambda spark, path, form, schema: (
-        spark.read.format(form).option("badRecordsPath", f"{path}.bad").schema(schema).load(str(path))
-    ),
-}
+# COPY INTO has no schema: it casts to the columns of its table.
+ENTRY_POINTS = ("cloudFiles", "streaming table", "read_files", "spark.read with badRecordsPath")
 
 
 @pytest.mark.rule("2.3.6")
@@ -204,11 +167,11 @@ def test_every_entry_point_converts_or_refuses(
     spark: SparkSession, files: dict[str, Path], entry: str
 ) -> None:
     for form in FORMATS:
-        rows = ENTRY_POINTS[entry](spark, files[form], form, "int BIGINT, list ARRAY<BIGINT>")
+        rows = read_by(spark, entry, files[form], form, {}, schema="int BIGINT, list ARRAY<BIGINT>")
         assert [row.asDict() for row in rows.sort("int").collect()] == [
             {"int": 1, "list": [1, None]},
             {"int": 70000, "list": [1, None]},
         ], (form, entry)
         with pytest.raises(PySparkException) as caught:
-            ENTRY_POINTS[entry](spark, files[form], form, "int DATE").collect()
+            read_by(spark, entry, files[form], form, {}, schema="int DATE").collect()
         assert (caught.value.getCondition() or "").startswith("FAILED_READ_FILE"), (form, entry)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.bundle import Bundle, findings, load_jobs
+from lakeward.bundle import FIELD_TYPE, Bundle, findings, load_jobs
 from lakeward.errors import BundleError
 
 Make = Callable[..., Bundle]
@@ -112,3 +112,16 @@ def test_values_that_fit_are_kept(bundle_of: Make, job: str) -> None:
     variables = "variables: {n: {default: 3}, yes: {default: true}, edges: {default: []}}"
     bundle = bundle_of(f"bundle: {{name: b}}\n{variables}\nresources: {{jobs: {{j: {{{job}}}}}}}\n")
     assert _types(bundle) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["jobs", "pipelines", "secret_scopes", "dashboards", "experiments", "volumes"]
+)
+@pytest.mark.parametrize("entry", ["CAN_VIEW", "[[]]", "5"])
+def test_mistyped_permissions_of_every_kind_are_ignored(bundle_of: Make, kind: str, entry: str) -> None:
+    bundle = bundle_of(
+        f"bundle: {{name: b}}\nresources: {{{kind}: {{x: {{name: x, permissions: [{entry}]}}}}}}\n"
+    )
+    (notice,) = [finding for finding in findings(bundle) if finding.rule == FIELD_TYPE]
+    assert notice.message.startswith("`permissions`: expected map, found ")
+    assert bundle.resources(kind)["x"]["permissions"] == []

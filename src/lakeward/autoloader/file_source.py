@@ -18,7 +18,14 @@ from lakeward.autoloader.discovery.globs import Globber
 from lakeward.autoloader.options.option_validation import require_format_options
 from lakeward.autoloader.options.option_values import Options, use_delta_format
 from lakeward.autoloader.options.schema_options import has_fixed_schema, rescued_column
-from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister, handoff_directory
+from lakeward.autoloader.read_plan import (
+    METADATA,
+    PLAN_OPTION,
+    ReadPlan,
+    create_lister,
+    handoff_directory,
+    reads_nanos_as_long,
+)
 from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import java_session
 
@@ -97,8 +104,6 @@ def create_read_plan(
         rescued: The rescued data column; ignored for formats without one.
         user_schema: The user's schema.
     """
-    from lakeward.autoloader.schema.schema_resolution import reads_nanos_as_long
-
     conf = spark.conf
     return ReadPlan(
         token=uuid.uuid4().hex,
@@ -235,7 +240,6 @@ class FileSource:
             ResolvedSchema,
             apply_hints_option,
             infer_version,
-            reads_nanos_as_long,
         )
 
         version = infer_version(

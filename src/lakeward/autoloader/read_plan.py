@@ -35,7 +35,7 @@ from lakeward.session.paths import PathMap
 from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructField, StructType
 
 
@@ -75,6 +75,15 @@ def divide(size: int, limit: int) -> list[tuple[int, int]]:
     """Return first and last position (exclusive) of parts of similar size, none larger than `limit`."""
     length = -(-size // max(1, -(-size // limit)))
     return [(start, min(start + length, size)) for start in range(0, size, length)] if size else []
+
+
+NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
+"""The session's setting that reads timestamps of Parquet in nanoseconds, as Pandas writes them, as BIGINT."""
+
+
+def reads_nanos_as_long(spark: SparkSession) -> bool:
+    """Return whether the session reads timestamps of Parquet in nanoseconds as BIGINT."""
+    return str(spark.conf.get(NANOS_AS_LONG)).lower() == "true"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+# The types that hold unsigned numbers of so many bits.
+UNSIGNED_TYPES = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
+
 
 def spark_compatible_type(arrow_type: pa.DataType) -> pa.DataType:
     """Return the type that Spark reads: no dictionaries, time units, large offsets, unsigned numbers."""
@@ -20,8 +23,7 @@ def spark_compatible_type(arrow_type: pa.DataType) -> pa.DataType:
     if pa.types.is_large_binary(arrow_type) or pa.types.is_fixed_size_binary(arrow_type):
         return pa.binary()
     if pa.types.is_unsigned_integer(arrow_type):
-        wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
-        return wider[arrow_type.bit_width]
+        return UNSIGNED_TYPES[arrow_type.bit_width]
     if is_list(arrow_type):
         return pa.list_(spark_compatible_type(arrow_type.value_type))
     if pa.types.is_map(arrow_type):

@@ -35,11 +35,11 @@ class ReaderCast:
 
     def convert(self, array: pa.Array, target: pa.DataType, path: tuple[str, ...]) -> pa.Array:
         """Return the values as `target`; raise TypeMismatchError."""
-        kept, rest = self.columns.split(array, target)
-        if kept is not None and rest is None:
-            return kept
-        if pa.types.is_struct(array.type) and pa.types.is_struct(target):
+        if pa.types.is_struct(array.type) and pa.types.is_struct(target) and array.type != target:
             return self._convert_record(array, target, path)
+        kept, _ = self.columns.split(array, target)
+        if kept is not None:
+            return kept
         self._require_convertible(array.type, target, path)
         try:
             return cast_array(array, target)

@@ -87,7 +87,7 @@ class ColumnarReader:
     def _require_legal_types(self, status: FileStatus, source: ColumnarFile) -> None:
         for name, type_text in source.illegal.items():
             if self._cast.match_name(name, list(self._builder.data)) is not None:
-                raise illegal_type_error(name, type_text, status.key)
+                raise illegal_type_error(name, type_text, FileNames.encode(status.key))
 
     def _check(self, status: FileStatus, schema: pa.Schema) -> None:
         plan, builder = self._builder.plan, self._builder
@@ -184,15 +184,15 @@ def mismatched_type_error(form: str, error: TypeMismatchError, wanted: str, file
     from pyspark.sql.pandas.types import from_arrow_type
 
     found = from_arrow_type(spark_compatible_type(error.found)).simpleString().upper()
-    advice = f"Declare it as {found} and cast it in the query"
+    rescue = "" if form == "orc" else "; or set rescuedDataColumn, which keeps the values that do not fit"
+    advice = f"Declare it as {found} and cast it in the query{rescue}."
     column, shown = ".".join(error.path), FileNames.encode(file)
     message = f"Column {column} is {found} in {shown}, which is not read as {wanted}."
-    if form == "orc":
-        return CloudFilesError("FAILED_READ_FILE.NO_HINT", message, next_step=f"{advice}.")
-    advice += "; or set rescuedDataColumn, which keeps the values that do not fit."
-    if form == "avro":
-        return CloudFilesError("FAILED_READ_FILE.NO_HINT", message, next_step=advice)
-    return CloudFilesError("FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH", message, next_step=advice)
+    if form == "parquet":
+        return CloudFilesError(
+            "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH", message, next_step=advice
+        )
+    return CloudFilesError("FAILED_READ_FILE.NO_HINT", message, next_step=advice)
 
 
 def file_opener(options: Options, *, nanos_as_long: bool = False) -> FileOpener:
@@ -223,8 +223,8 @@ class ColumnarInference:
             source = self._opened(data)
         except (ValueError, EOFError, OSError) as error:
             return str(error)
-        for name, type_text in source.illegal.items():
-            raise illegal_type_error(name, type_text)
+        if source.illegal:
+            raise illegal_type_error(*next(iter(source.illegal.items())))
         for field in source.schema:
             add_column(self._columns, field.name, from_arrow_type(spark_compatible_type(field.type)))
         return None

@@ -12,6 +12,7 @@ from lakeward.autoloader.discovery.file_listing import COMPRESSED_SUFFIXES
 
 
 def decompress(path: str, data: bytes) -> bytes:
+    """Return the content of a file, decompressed if its name says that it is compressed."""
     if not path.endswith(COMPRESSED_SUFFIXES):
         return data
     if path.endswith(".gz"):

@@ -44,7 +44,7 @@ class MatchRules:
     case_sensitive: bool = True
     report_unknown: bool = True
 
-    def lose_all(self, outcomes: Sequence[Outcome]) -> bool:
+    def loses(self, outcomes: Iterable[Outcome]) -> bool:
         """Return whether an array or map of these values is lost as a whole.
 
         Records of which some members do not fit stay, as in Spark, where no column rescues the others.
@@ -146,9 +146,10 @@ def _array(element: Read, rules: MatchRules) -> Read:
         if raw[:1] != b"[":
             return None, None if raw == b"null" else rescued_json_value(raw)
         outcomes = [element(bytes(item)) for item in elements(raw)]
-        if rules.lose_all(outcomes):
-            return None, rescued_json_value(raw)
-        return [value for value, _ in outcomes], _problem(raw, outcomes)
+        problem = _problem(raw, outcomes)
+        if problem is not None and rules.loses(outcomes):
+            return None, problem
+        return [value for value, _ in outcomes], problem
 
     return read
 
@@ -158,9 +159,10 @@ def _map(item: Read, rules: MatchRules) -> Read:
         if raw[:1] != b"{":
             return None, None if raw == b"null" else rescued_json_value(raw)
         outcomes = {key: item(bytes(member)) for key, member in raw_members(raw).items()}
-        if rules.lose_all(list(outcomes.values())):
-            return None, rescued_json_value(raw)
-        return [(key, value) for key, (value, _) in outcomes.items()], _problem(raw, outcomes.values())
+        problem = _problem(raw, outcomes.values())
+        if problem is not None and rules.loses(outcomes.values()):
+            return None, problem
+        return [(key, value) for key, (value, _) in outcomes.items()], problem
 
     return read
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.arrow_cast import cast_array, is_list
+from lakeward.autoloader.conversion.arrow_cast import UNSIGNED_TYPES, cast_array, is_list
+from lakeward.autoloader.read_plan import NANOS_AS_LONG
 from lakeward.autoloader.readers.file_contents import ColumnarFile
 from lakeward.errors import CloudFilesError
 
@@ -30,12 +31,14 @@ _PLAIN_TYPES = {
     "FIXED_LEN_BYTE_ARRAY": pa.binary(),
 }
 _SIGNED_TYPES = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
-_UNSIGNED_TYPES = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
+_NAMED_TYPES = {
+    "String": pa.string(),
+    "Enum": pa.string(),
+    "JSON": pa.string(),
+    "Date": pa.date32(),
+    "Null": pa.null(),
+}
 _UNITS = {"milliseconds": "MILLIS", "microseconds": "MICROS", "nanoseconds": "NANOS"}
-
-
-# The session's setting that reads timestamps in nanoseconds, as Pandas writes them, as BIGINT.
-NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
 def illegal_type_error(column: str, type_text: str, file: str = "") -> CloudFilesError:
@@ -136,7 +139,7 @@ def leaf_type(leaf: Any, logical: Mapping[str, Any]) -> pa.DataType | None:
         maker = pa.decimal128 if precision <= 38 else pa.decimal256
         return maker(precision, logical["scale"])
     if name == "Int":
-        return (_SIGNED_TYPES if logical["isSigned"] else _UNSIGNED_TYPES)[logical["bitWidth"]]
+        return (_SIGNED_TYPES if logical["isSigned"] else UNSIGNED_TYPES)[logical["bitWidth"]]
     if name == "Timestamp":
         zone = "UTC" if logical["isAdjustedToUTC"] else None
         return None if logical["timeUnit"] == "nanoseconds" else pa.timestamp("us", zone)
@@ -144,8 +147,7 @@ def leaf_type(leaf: Any, logical: Mapping[str, Any]) -> pa.DataType | None:
         return pa.time64("ns") if logical["timeUnit"] == "microseconds" else None
     if name in ("UUID", "Float16", "Interval"):
         return None
-    named = {"String": pa.string(), "Enum": pa.string(), "JSON": pa.string(), "Date": pa.date32()}
-    return {**named, "Null": pa.null()}.get(name, _PLAIN_TYPES[leaf.physical_type])
+    return _NAMED_TYPES.get(name, _PLAIN_TYPES[leaf.physical_type])
 
 
 def _logical_text(logical: Mapping[str, Any]) -> str:

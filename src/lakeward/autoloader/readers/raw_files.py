@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 TEXT_ROWS = 50_000
 TEXT_BYTES = 16 << 20
-
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class TextReader:
@@ -59,7 +57,7 @@ class TextReader:
     def _texts(self, data: bytes) -> list[bytes]:
         if self._whole:
             return [data] if data else []
-        data = data.removeprefix(_BYTE_ORDER_MARK)
+        data = data.removeprefix(codecs.BOM_UTF8)
         if self._separator is None and b"\r" in data:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = data.split(b"\n" if self._separator is None else self._separator)

@@ -14,6 +14,7 @@ from lakeward.autoloader.options.option_parsing import parse_bytes, parse_int
 from lakeward.autoloader.options.option_validation import require_format_options
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.options.schema_options import evolution_mode, has_fixed_schema, rescued_column
+from lakeward.autoloader.read_plan import reads_nanos_as_long
 from lakeward.autoloader.schema.partition_columns import infer_partition_schema
 from lakeward.autoloader.schema.schema_inference import fixed_schema, infer_schema, sample_files
 from lakeward.autoloader.schema.schema_store import SchemaStore, SchemaVersion
@@ -185,10 +186,3 @@ def _store_version(store: SchemaStore, version: SchemaVersion, *, first: bool) -
     if not store.add(version) and first:
         return store.latest() or version
     return version
-
-
-def reads_nanos_as_long(spark: SparkSession) -> bool:
-    """Return whether the session reads timestamps of Parquet in nanoseconds as BIGINT."""
-    from lakeward.autoloader.readers.parquet import NANOS_AS_LONG
-
-    return str(spark.conf.get(NANOS_AS_LONG)).lower() == "true"

@@ -29,6 +29,8 @@ _SECTIONS: dict[str, Any] = {
     "presets": {"name_prefix": "str", "trigger_pause_status": "str", "tags": {"*": "str"}},
 }
 
+_RESOURCES: dict[str, Any] = {"*": {"permissions": [PERMISSION_FIELDS]}}
+
 
 def without_mistyped(tree: Node, *, is_resolved: bool = False) -> tuple[Node, tuple[Finding, ...]]:
     """Return `tree` without the values of another type than their field's, and a warning for each.
@@ -70,7 +72,7 @@ class _TypeFilter:
     def _resources(self, resources: Node) -> Node:
         if not resources.children:
             return resources
-        kinds = {kind: self._value(kind, group, {"*": {}}, {}) for kind, group in resources.children.items()}
+        kinds = {kind: self._value(kind, group, _RESOURCES, {}) for kind, group in resources.children.items()}
         entries = {kind: group for kind, group in kinds.items() if group is not None}
         for kind, fields, types in typed_resources(Node(entries, resources.position)):
             kept = {
@@ -90,7 +92,7 @@ class _TypeFilter:
     def _value(self, name: str, node: Node, kind: Any, types: Mapping[str, Any]) -> Node | None:
         """Return a value of the field `name` without mistyped values in it; None if it is one itself."""
         value = node.value
-        fields = types.get(kind) if isinstance(kind, str) else kind
+        fields = _fields_of(kind, types)
         expected = _expected(kind, fields)
         if isinstance(value, str) and (_REFERENCE in value or is_placeholder(value)):
             return None if self.is_resolved and expected in ("map", "sequence") else node
@@ -111,7 +113,7 @@ class _TypeFilter:
         return None
 
     def _list(self, name: str, node: Node, kind: Any, types: Mapping[str, Any]) -> Node:
-        is_object = _expected(kind, types.get(kind) if isinstance(kind, str) else kind) == "map"
+        is_object = _expected(kind, _fields_of(kind, types)) == "map"
         # As in the CLI an empty item of objects is none.
         given = [item for item in node.value if item.value is not None or not is_object]
         items = [self._value(name, item, kind, types) for item in given]
@@ -126,6 +128,10 @@ _EXAMPLES = {
     "bool": "true or false",
     "float": "a number",
 }
+
+
+def _fields_of(kind: Any, types: Mapping[str, Any]) -> Any:
+    return types.get(kind) if isinstance(kind, str) else kind
 
 
 def _expected(kind: Any, fields: Any) -> str | None:

@@ -48,8 +48,8 @@ _WORKSPACE = frozenset(
 
 # The type of a resource in databricks-sdk, and the fields that a bundle adds.
 _RESOURCES = {
-    "jobs": ("jobs.JobSettings", ("lifecycle",)),
-    "pipelines": ("pipelines/create", ("lifecycle",)),
+    "jobs": ("jobs.JobSettings", ("lifecycle", "permissions")),
+    "pipelines": ("pipelines/create", ("lifecycle", "permissions")),
 }
 
 
@@ -116,11 +116,7 @@ def typed_resources(resources: Node) -> Iterator[tuple[str, Mapping[str, Any], M
             from lakeward.databricks_shims.local_workspace import request_types
 
             types = request_types()
-            yield (
-                name,
-                {**types[kind], **dict.fromkeys(more, "any"), "permissions": [PERMISSION_FIELDS]},
-                types,
-            )
+            yield name, {**types[kind], **dict.fromkeys(more, "any")}, types
 
 
 def _unknown_keys(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:

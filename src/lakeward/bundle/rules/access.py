@@ -102,8 +102,6 @@ def _entries(bundle: Bundle) -> Iterator[tuple[Path, str, Mapping[str, Any]]]:
     for kind in LEVELS:
         for key, resource in bundle.resources(kind).items():
             for number, entry in enumerate(resource.get("permissions") or ()):
-                if not isinstance(entry, Mapping):
-                    continue
                 yield ("resources", kind, key, "permissions", number), kind, entry
 
 
