@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.trees import write_files
 
@@ -125,6 +125,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @given(place=CHANGES, action=ACTIONS, value=st.sampled_from(VALUES))
+@example(place=("databricks.yml", ("artifacts", "wheel")), action="set", value=None)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_broken_bundle_is_an_error_or_a_warning(
     folder: Path, place: tuple[str, tuple[Any, ...]], action: str, value: Any

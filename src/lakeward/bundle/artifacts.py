@@ -37,12 +37,13 @@ class Artifact:
 
 def artifacts_of(bundle: Bundle) -> tuple[Artifact, ...]:
     """Return the artifacts of `bundle`, in their order."""
-    section: Mapping[str, Mapping[str, Any]] = bundle.config.get("artifacts") or {}
+    section: Mapping[str, Mapping[str, Any] | None] = bundle.config.get("artifacts") or {}
     if bundle.config.get("artifacts") is None and (bundle.root / "setup.py").is_file():
         # Without the section, a project at the root is an artifact (of the bundles before `artifacts:`).
         section = {"python_artifact": {"type": "whl"}}
     found = []
-    for key, artifact in section.items():
+    for key, given in section.items():
+        artifact = given or {}
         folder = bundle.root / str(artifact.get("path") or ".")
         sources = [str(file["source"]) for file in artifact.get("files") or () if file.get("source")]
         # `files` are relative to the bundle after loading, the default is relative to the artifact.
