@@ -55,6 +55,7 @@ class Condition:
     packages: list[str] = field(default_factory=list)
 
 
+@cache
 def conditions() -> dict[str, Condition]:
     """Return all conditions that the code names where it raises them, by name."""
     kinds = _error_classes()

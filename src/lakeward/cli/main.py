@@ -26,6 +26,7 @@ COMMANDS = {
     "notebook": "notebook",
     "bundle": "bundle",
     "sql": "sql",
+    "dbt": "dbt",
     "events": "events",
     "report": "report",
     "doctor": "doctor",

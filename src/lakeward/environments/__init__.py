@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lakeward.environments.activation import active, forget_replaced, importable
     from lakeward.environments.declared import read_lines
     from lakeward.environments.distributions import NAMESPACES, distribution_of
-    from lakeward.environments.installed import missing_requirements
+    from lakeward.environments.installed import declared_requirements, missing_requirements
     from lakeward.environments.layers import Layer, Layers
     from lakeward.environments.preparation import Environment, prepare_environment
     from lakeward.environments.provided_packages import STAND_INS

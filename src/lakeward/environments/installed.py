@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -38,6 +38,18 @@ def missing_requirements(folder: Path) -> tuple[str, ...]:
         and not is_installed(each.requirement)
     )
     return declared + missing_imported_packages(root)
+
+
+def declared_requirements(folder: Path, names: Collection[str]) -> tuple[str, ...]:
+    """Return the requirements on packages of these names that the repository around `folder` declares.
+
+    Raises ConfigurationError for a file that cannot be read.
+    """
+    stated = (each for each in read_all(repository_root(folder)).wanted if each.requirement is not None)
+    found = (
+        each.text for each in stated if each.requirement and canonicalize_name(each.requirement.name) in names
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def is_installed(requirement: Requirement) -> bool:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lakeward.session.daemon import drain, is_lost, jvm_lost, stop_daemons, use_daemon
     from lakeward.session.declared_catalogs import (
         BUILT_IN_CATALOGS,
+        CATALOGS_VARIABLE,
         DEFAULT_CATALOGS,
         PROVIDED_CATALOGS,
         catalog_hint,

@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,16 +17,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
-from lakeward.dbutils import record_secret, redact
+from lakeward.dbt import (
+    PROJECT_FILE,
+    DbtProject,
+    connection_variables,
+    dbt_process,
+    warehouse_profile,
+    write_profiles,
+)
+from lakeward.dbutils import redact
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.jobs.tasks.user_code import Action, Context
 from lakeward.run_files import dbt_artifacts_file
 from lakeward.session import find_platform_folder, is_platform_path
-from lakeward.workspace_connection import NO_WORKSPACE, WORKSPACE_ID, process_connection
 
-_PROJECT_FILE = "dbt_project.yml"
 _MOST_COMMANDS = 10
 _DEFAULT_SCHEMA = "default"
 # Of a working tree, what no project reads: state, environments, and what dbt itself writes.
@@ -94,8 +99,8 @@ def _project(context: Context, task: Task) -> Path:
     folder = root / name
     if is_platform_path(name):
         folder = find_platform_folder(name, root, settings=context.settings) or folder
-    if not (folder / _PROJECT_FILE).is_file():
-        message = f"The task `{task.key}` runs dbt in {folder}, which has no {_PROJECT_FILE}."
+    if not (folder / PROJECT_FILE).is_file():
+        message = f"The task `{task.key}` runs dbt in {folder}, which has no {PROJECT_FILE}."
         raise ConfigurationError(
             "FILE_NOT_FOUND", message, next_step="project_directory names the folder of the project."
         )
@@ -114,74 +119,20 @@ def _copied(project: Path) -> Iterator[Path]:
 
 def _variables(spec: Mapping[str, Any], folder: Path, project: Path) -> dict[str, str]:
     """Return the variables of the commands: the connection, and where the profiles are."""
-    connection = process_connection() or NO_WORKSPACE
-    record_secret(connection.token.encode())
-    warehouse = str(spec.get("warehouse_id") or "")
+    warehouse, catalog, schema = (str(spec.get(name) or "") for name in ("warehouse_id", "catalog", "schema"))
+    variables = connection_variables(warehouse=warehouse, catalog=catalog, schema=schema or _DEFAULT_SCHEMA)
     profiles = folder / str(spec.get("profiles_directory") or "")
-    catalog, schema = (str(spec.get(name) or "") for name in ("catalog", "schema"))
-    found = {
-        # The name that the connector, and what else dbt-databricks uses, are led from to the workspace.
-        "DBT_HOST": NO_WORKSPACE.host.removeprefix("https://"),
-        "DBT_ACCESS_TOKEN": connection.token,
-        "DBT_ORG_ID": str(WORKSPACE_ID),
-        "DBT_CLUSTER_ID": "lakeward-local",
-        "DBT_CATALOG": catalog,
-        "DBT_SCHEMA": schema or _DEFAULT_SCHEMA,
-        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
-        "DBT_USE_COLORS": "false",
-    }
     if warehouse:
-        found["DBT_HTTP_PATH"] = f"/sql/1.0/warehouses/{warehouse}"
         profiles = folder.parent / "profiles"
-        profiles.mkdir()
-        text = _profile(_profile_name(project / _PROJECT_FILE), found)
-        (profiles / "profiles.yml").write_text(text, encoding="utf-8")
-    found["DBT_PROFILES_DIR"] = str(profiles)
-    return {name: value for name, value in found.items() if value}
-
-
-def _profile_name(file: Path) -> str:
-    """Return the name of the project's profile; dbt itself reports what is wrong with the file."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        found = YAML(typ="safe").load(file)
-    except YAMLError:
-        return "databricks"
-    return str(found.get("profile") or found.get("name")) if isinstance(found, dict) else "databricks"
-
-
-def _profile(name: str, variables: Mapping[str, str]) -> str:
-    """Return the profile that the platform generates for a warehouse: its values come from the variables."""
-    output = {
-        "type": "databricks",
-        "host": "DBT_HOST",
-        "http_path": "DBT_HTTP_PATH",
-        "catalog": "DBT_CATALOG",
-        "schema": "DBT_SCHEMA",
-        "token": "DBT_ACCESS_TOKEN",
-    }
-    lines = [
-        f"      {field}: {value if field == 'type' else _env_var(value)}"
-        for field, value in output.items()
-        if field == "type" or variables.get(value)
-    ]
-    head = f"{name}:\n  target: databricks\n  outputs:\n    databricks:\n"
-    return head + "\n".join([*lines, "      threads: 4"]) + "\n"
-
-
-def _env_var(name: str) -> str:
-    return f"\"{{{{ env_var('{name}') }}}}\""
+        write_profiles(profiles, warehouse_profile(DbtProject.of(project).profile, variables))
+    return {**variables, "DBT_USE_COLORS": "false", "DBT_PROFILES_DIR": str(profiles)}
 
 
 def _run(command: list[str], folder: Path, variables: Mapping[str, str], output: TextIO | None) -> None:
     """Run one command. Raises JobError for one that fails."""
-    # The packages of the task's environment may have been added to this process after its start.
-    code = f"import sys; sys.path[:] = {sys.path!r}; from lakeward.jobs.tasks.dbt_command import main; main()"
     print(f"+ {shlex.join(command)}", file=output, flush=True)
     with subprocess.Popen(
-        [sys.executable, "-c", code, *command[1:]],
+        dbt_process(command[1:]),
         cwd=folder,
         env={**os.environ, **variables},
         stdin=subprocess.DEVNULL,

@@ -1,0 +1,206 @@
+"""`lakeward dbt ARGUMENTS`: dbt in its project, with the lakehouse of this folder as its warehouse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakeward.cli.options import (
+    bundle_options,
+    cold_option,
+    mount_option,
+    runtime_option,
+    schema_options,
+    set_variable,
+)
+
+if TYPE_CHECKING:
+    from lakeward.dbt import DbtProject
+    from lakeward.environments import Layer
+
+_PROFILES_OPTION = "--profiles-dir"
+_DEFAULT_SCHEMA = "default"
+_PACKAGES = ("dbt-core", "dbt-databricks")
+
+
+@click.command(
+    context_settings={
+        "ignore_unknown_options": True,
+        # What follows dbt's own command belongs to dbt: `-t` is its target there.
+        "allow_interspersed_args": False,
+    },
+    short_help="Run dbt on the lakehouse of this folder.",
+)
+@bundle_options
+@schema_options
+@mount_option
+@runtime_option
+@click.option(
+    "--with",
+    "added",
+    multiple=True,
+    metavar="PKG",
+    help="Install this package next to dbt, as a version of it.",
+)
+@cold_option
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="DBT ARGUMENTS…")
+def dbt(
+    arguments: tuple[str, ...],
+    target: str | None,
+    variables: dict[str, str],
+    catalog: str | None,
+    schema: str | None,
+    added: tuple[str, ...],
+) -> int:
+    """Run dbt with the project and the profile of this folder; its warehouse is served here.
+
+    Options come before dbt's command, everything from there on is dbt's: lakeward dbt build --select orders.
+    Schema and catalog are those of the profile, without a profile main.default. dbt-databricks is installed
+    on first use, in the version that the repository declares. dbt's exit code is returned.
+    """
+    from lakeward.cli.command_context import find_context
+    from lakeward.cli.workspace_on_demand import workspace_on_demand
+    from lakeward.dbt import DbtProject, connection_variables, dbt_process, find_project, write_profiles
+    from lakeward.workspace import WAREHOUSE_ID
+
+    place = Path(_value(arguments, "--project-dir") or os.environ.get("DBT_PROJECT_DIR") or ".")
+    # Without a project, dbt has commands such as `init`, and reports it for others.
+    project = find_project(place.absolute()) or DbtProject(place, {})
+    layer = _layer(project, added)
+    profile = UserProfile.of(project, arguments, catalog=catalog, schema=schema)
+    create_catalogs(profile.catalogs)
+    context = find_context(target, variables, needs_bundle=False)
+    with (
+        tempfile.TemporaryDirectory(prefix="lakeward-dbt-") as temporary,
+        workspace_on_demand(
+            context.settings, lambda line: click.echo(line, err=True, nl=False), context.bundle
+        ),
+    ):
+        connection = connection_variables(
+            warehouse=WAREHOUSE_ID,
+            # Profiles of users read them, too.
+            catalog=catalog or os.environ.get("DBT_CATALOG") or context.settings.catalog,
+            schema=schema or os.environ.get("DBT_SCHEMA") or _DEFAULT_SCHEMA,
+        )
+        profiles = Path(temporary) / "profiles"
+        write_profiles(profiles, profile.connected(connection))
+        environ = {**(layer.environ() if layer is not None else os.environ), **connection}
+        python = layer.python if layer is not None else None
+        command = dbt_process(list(_without_profiles(arguments)), python)
+        return _run(command, {**environ, "DBT_PROFILES_DIR": str(profiles)})
+
+
+@dataclass(frozen=True)
+class UserProfile:
+    """The profile that a command line of dbt uses.
+
+    Attributes:
+        profiles: The content of the user's `profiles.yml`, empty without one.
+        name: The profile of the project.
+        target: The output that the command line selects, None without one.
+        replaced: Fields of the output that the command line gives values for.
+    """
+
+    profiles: Mapping[str, Any]
+    name: str
+    target: str | None
+    replaced: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, project: DbtProject, arguments: Sequence[str], *, catalog: str | None, schema: str | None
+    ) -> UserProfile:
+        """Find the profile of a project.
+
+        Args:
+            project: The project.
+            arguments: The command line of dbt.
+            catalog: The catalog to use instead of the profile's.
+            schema: The schema to use instead of the profile's.
+        """
+        from lakeward.dbt import find_profiles
+
+        given = {"catalog": catalog, "schema": schema}
+        return cls(
+            find_profiles(project.folder, _value(arguments, _PROFILES_OPTION)),
+            _value(arguments, "--profile") or os.environ.get("DBT_PROFILE") or project.profile,
+            _value(arguments, "--target") or _value(arguments, "-t") or os.environ.get("DBT_TARGET"),
+            {field: value for field, value in given.items() if value is not None},
+        )
+
+    @property
+    def catalogs(self) -> tuple[str, ...]:
+        """Return the catalog of the output; on the platform it exists."""
+        from lakeward.dbt import catalog_of
+
+        name = self.replaced.get("catalog") or catalog_of(self.profiles, self.name, self.target)
+        return (name,) if name else ()
+
+    def connected(self, connection: Mapping[str, str]) -> dict[str, Any]:
+        """Return the content of a `profiles.yml` with this profile and another connection."""
+        from lakeward.dbt import local_profiles
+
+        return local_profiles(
+            self.profiles, self.name, connection, target=self.target, replaced=self.replaced
+        )
+
+
+def create_catalogs(names: Iterable[str]) -> None:
+    """Let each session that starts during the command create these catalogs, as those of the project."""
+    from lakeward.session import CATALOGS_VARIABLE
+
+    known = os.environ.get(CATALOGS_VARIABLE)
+    set_variable(
+        click.get_current_context(), CATALOGS_VARIABLE, ",".join([*([known] if known else ()), *names])
+    )
+
+
+def _layer(project: DbtProject, added: Sequence[str]) -> Layer | None:
+    """Return the environment with dbt and its adapter; None where this one has them."""
+    from lakeward.dbt import has_databricks_adapter
+    from lakeward.environments import Layers, declared_requirements
+
+    if has_databricks_adapter() and not added:
+        return None
+
+    def say(line: str) -> None:
+        click.echo(line, err=True)
+
+    lines, relaxed = project.requirements(declared_requirements(project.folder, _PACKAGES))
+    if relaxed:
+        say(f"lakeward dbt: {', '.join(lines.values())} instead of {', '.join(relaxed)}")
+    return Layers(say=say).get([*lines.values(), *added], origin="lakeward dbt", folder=project.folder)
+
+
+def _value(arguments: Sequence[str], option: str) -> str | None:
+    """Return the last value of an option of dbt."""
+    from lakeward.cli.repository import values_of
+
+    return next(reversed(values_of(arguments, option)), None)
+
+
+def _without_profiles(arguments: Iterable[str]) -> Iterator[str]:
+    """Yield the arguments without the folder of the profiles, which are in another one now."""
+    following = iter(arguments)
+    for each in following:
+        if each == _PROFILES_OPTION:
+            next(following, None)
+        elif not each.startswith(f"{_PROFILES_OPTION}="):
+            yield each
+
+
+def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run dbt in this terminal; return its exit code. Ctrl-C is dbt's: it cancels what its threads run."""
+    with subprocess.Popen(command, env=dict(environ)) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.wait()
+            raise

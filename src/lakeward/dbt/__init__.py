@@ -1,0 +1,26 @@
+"""Projects of dbt with the connection of the local workspace: profiles, variables, and processes of dbt.
+
+`find_project` and `DbtProject` tell what a project declares. `connection_variables` and `warehouse_profile`
+are what the platform gives a dbt task, `local_profiles` is a user's profile with another connection.
+`dbt_process` is the command line of a process of dbt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakeward.lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from lakeward.dbt.process import dbt_process
+    from lakeward.dbt.profiles import (
+        catalog_of,
+        connection_variables,
+        find_profiles,
+        local_profiles,
+        warehouse_profile,
+        write_profiles,
+    )
+    from lakeward.dbt.project import PROJECT_FILE, DbtProject, find_project, has_databricks_adapter
+
+__getattr__ = lazy_exports(__name__, __file__)

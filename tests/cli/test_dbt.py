@@ -1,0 +1,168 @@
+"""`lakeward dbt`: what dbt gets, with a dbt that prints it; and a real one that builds a project."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.cli.inside import Inside, Ran
+from tests.trees import write_files
+
+VARIABLES = ("DBT_HOST", "DBT_HTTP_PATH", "DBT_CATALOG", "DBT_SCHEMA", "LAKEWARD_CATALOGS")
+DBT = f"""
+import json, os, pathlib, sys
+
+NAMES = {VARIABLES!r}
+"""
+DBT += """
+
+def cli():
+    profiles = pathlib.Path(os.environ["DBT_PROFILES_DIR"], "profiles.yml")
+    print(json.dumps({
+        "arguments": sys.argv[1:], "folder": os.getcwd(), "profiles": profiles.read_text(),
+        "variables": {name: os.environ.get(name) for name in NAMES},
+    }))
+    sys.exit({"fail": 1, "wrong": 2}.get(sys.argv[1], 0))
+"""
+PROJECT = {"dbt_project.yml": "name: shop\nprofile: shop\n"}
+PROFILE = """
+shop:
+  target: dev
+  outputs:
+    dev: {type: databricks, host: a.cloud.test, token: secret, catalog: sales, schema: raw, threads: 2}
+    prod: {type: databricks, host: b.cloud.test, token: secret, catalog: prod, schema: raw}
+    lake: {type: duckdb, path: ':memory:'}
+"""
+
+
+@pytest.fixture
+def fake_dbt(
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Iterator[Inside]:
+    """Commands in an empty folder, with a package `dbt` that prints what it is given."""
+    folder = tmp_path_factory.mktemp("dbt")
+    modules = ("dbt/__init__.py", "dbt/cli/__init__.py", "dbt/adapters/databricks/__init__.py")
+    write_files(folder, {**dict.fromkeys(modules, ""), "dbt/cli/main.py": DBT})
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.chdir(tmp_path)
+    for name in (*VARIABLES, "DBT_PROFILES_DIR", "DBT_PROJECT_DIR", "LAKEWARD_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    yield Inside(tmp_path, capfd, monkeypatch)
+    for name in [each for each in sys.modules if each.partition(".")[0] == "dbt"]:
+        del sys.modules[name]
+
+
+def seen(ran: Ran) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(ran.stdout)
+    found["profile"] = YAML(typ="safe").load(found["profiles"])
+    return found
+
+
+def test_everything_from_the_command_on_is_for_dbt(fake_dbt: Inside) -> None:
+    write_files(fake_dbt.folder, PROJECT)
+    command = ("build", "-t", "prod", "--select", "a b", "--vars", "{x: 1}", "--help", "--schema", "no")
+    ran = fake_dbt("dbt", "--schema", "mine", *command)
+    assert ran.returncode == 0, ran.stderr
+    found = seen(ran)
+    assert found["arguments"] == list(command)
+    assert found["folder"] == str(fake_dbt.folder)
+    assert found["variables"]["DBT_SCHEMA"] == "mine"
+
+
+@pytest.mark.parametrize(("command", "code"), [("run", 0), ("fail", 1), ("wrong", 2)])
+def test_the_exit_code_is_that_of_dbt(fake_dbt: Inside, command: str, code: int) -> None:
+    write_files(fake_dbt.folder, PROJECT)
+    assert fake_dbt("dbt", command).returncode == code
+
+
+@pytest.mark.parametrize("place", ["", "profiles/", "working/"])
+@pytest.mark.parametrize("target", [(), ("--target", "prod"), ("--target=prod",), ("-t", "prod")])
+def test_the_profile_of_the_project_leads_to_the_workspace(
+    fake_dbt: Inside, place: str, target: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(fake_dbt.folder, {**PROJECT, f"{place}profiles.yml": PROFILE, "working/a": ""})
+    option = ("--profiles-dir", "profiles") if place == "profiles/" else ()
+    at = fake_dbt.at(fake_dbt.folder / "working") if place == "working/" else fake_dbt
+    ran = at("dbt", "run", *option, *target)
+    assert ran.returncode == 0, ran.stderr
+    assert "cloud.test" not in ran.stdout
+    assert "secret" not in ran.stdout
+    found = seen(ran)
+    assert found["arguments"] == ["run", *target]
+    outputs = found["profile"]["shop"]["outputs"]
+    assert (outputs["dev"]["catalog"], outputs["dev"]["schema"], outputs["dev"]["threads"]) == (
+        "sales",
+        "raw",
+        2,
+    )
+    assert found["variables"]["DBT_HTTP_PATH"].startswith("/sql/1.0/warehouses/")
+    assert found["variables"]["LAKEWARD_CATALOGS"] == ("prod" if target else "sales")
+
+
+def test_a_project_without_a_profile_has_names_of_its_own(fake_dbt: Inside) -> None:
+    write_files(fake_dbt.folder, PROJECT)
+    found = seen(fake_dbt("dbt", "--catalog", "own", "run"))
+    (output,) = found["profile"]["shop"]["outputs"].values()
+    assert output["catalog"] == "own"
+    assert (found["variables"]["DBT_CATALOG"], found["variables"]["DBT_SCHEMA"]) == ("own", "default")
+    assert found["variables"]["LAKEWARD_CATALOGS"] == "own"
+
+
+def test_variables_of_the_user_name_catalog_and_schema(
+    fake_dbt: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(fake_dbt.folder, PROJECT)
+    monkeypatch.setenv("DBT_SCHEMA", "of_the_user")
+    assert seen(fake_dbt("dbt", "run"))["variables"]["DBT_SCHEMA"] == "of_the_user"
+    assert seen(fake_dbt("dbt", "--schema", "given", "run"))["variables"]["DBT_SCHEMA"] == "given"
+
+
+@pytest.mark.parametrize("folder", ["--project-dir", "DBT_PROJECT_DIR"])
+def test_the_project_may_be_in_another_folder(
+    fake_dbt: Inside, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(fake_dbt.folder, {"elsewhere/dbt_project.yml": "name: a\nprofile: b\n"})
+    option = (folder, "elsewhere") if folder.startswith("-") else ()
+    if not option:
+        monkeypatch.setenv(folder, "elsewhere")
+    assert list(seen(fake_dbt("dbt", "run", *option))["profile"]) == ["b"]
+
+
+def test_a_profile_for_another_platform_is_a_wrong_configuration(fake_dbt: Inside) -> None:
+    write_files(fake_dbt.folder, {**PROJECT, "profiles.yml": PROFILE})
+    ran = fake_dbt("dbt", "run", "--target", "lake")
+    assert ran.returncode == 2
+    assert "[DBT_PROFILE_NOT_SUPPORTED]" in ran.stderr
+    assert "--target dev" in ran.stderr
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_project_is_built_by_dbt_itself(inside: Inside, tmp_path: Path) -> None:
+    write_files(
+        inside.folder,
+        {
+            **PROJECT,
+            "profiles.yml": PROFILE,
+            "seeds/orders.csv": "id,amount\n1,10\n2,20\n",
+            "models/large.sql": "select * from {{ ref('orders') }} where amount > 10",
+            "models/schema.yml": "models: [{name: large, columns: [{name: id, data_tests: [unique]}]}]",
+        },
+    )
+    ran = inside("dbt", "build")
+    if "INDEX_NOT_REACHABLE" in ran.stderr:
+        pytest.skip("the package index cannot be reached")
+    assert ran.returncode == 0, ran.stdout
+    assert "PASS=3" in ran.stdout
+    ran = inside("sql", "--format", "csv", "-e", "select id, amount from sales.raw.large")
+    assert ran.stdout.split() == ["id,amount", "2,20"]

@@ -1,0 +1,67 @@
+"""What a project declares: where it is, its profile, and the packages that run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from lakeward.dbt import DbtProject, find_project
+
+
+@pytest.mark.parametrize(
+    ("text", "profile"),
+    [
+        ("name: shop\nprofile: shop_profile\n", "shop_profile"),
+        ("name: shop\n", "shop"),
+        ("profile: [\n", "databricks"),
+        ("- a\n", "databricks"),
+    ],
+)
+@pytest.mark.parametrize("below", ["", "models/staging"])
+def test_the_project_of_a_folder_is_in_it_or_above(
+    tmp_path: Path, text: str, profile: str, below: str
+) -> None:
+    (tmp_path / "dbt_project.yml").write_text(text)
+    (tmp_path / below).mkdir(parents=True, exist_ok=True)
+    found = find_project(tmp_path / below)
+    assert found is not None
+    assert (found.folder, found.profile) == (tmp_path, profile)
+
+
+def test_a_folder_without_a_project(tmp_path: Path) -> None:
+    assert find_project(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("required", "declared", "allowed", "excluded", "relaxed"),
+    [
+        (None, (), "1.11.0", "1.12.0", ()),
+        (">=1.10.0", (), "1.11.0", "1.12.0", ()),
+        ([">=1.0.0", "<1.11.0"], (), "1.10.5", "1.11.0", ()),
+        ("not a version", (), "1.11.0", "1.12.0", ()),
+        (3, (), "1.11.0", "1.12.0", ()),
+        (None, ("dbt-core~=1.10.2",), "1.10.9", "1.11.0", ()),
+        (None, ("dbt_core==1.10.2",), "1.10.2", "1.10.3", ()),
+        (None, ("dbt-core>=1.8",), "1.11.0", "1.12.0", ()),
+        (None, ("dbt-core==1.7.4",), "1.11.0", "1.12.0", ("dbt-core==1.7.4",)),
+    ],
+)
+def test_the_versions_of_dbt(
+    required: object, declared: tuple[str, ...], allowed: str, excluded: str, relaxed: tuple[str, ...]
+) -> None:
+    content = {} if required is None else {"require-dbt-version": required}
+    lines, found = DbtProject(Path(), content).requirements(declared)
+    assert list(lines) == ["dbt-databricks", "dbt-core"]
+    versions = Requirement(lines["dbt-core"]).specifier
+    assert versions.contains(allowed)
+    assert not versions.contains(excluded)
+    assert found == relaxed
+
+
+def test_the_adapter_has_the_version_that_the_repository_declares() -> None:
+    lines, relaxed = DbtProject(Path(), {}).requirements(["dbt-databricks==1.10.4"])
+    assert Requirement(lines["dbt-databricks"]).specifier.contains("1.10.4")
+    assert not Requirement(lines["dbt-databricks"]).specifier.contains("1.10.5")
+    assert relaxed == ()
