@@ -116,6 +116,8 @@ def test_a_project_without_a_profile_has_names_of_its_own(fake_dbt: Inside) -> N
     assert output["catalog"] == "own"
     assert (found["variables"]["DBT_CATALOG"], found["variables"]["DBT_SCHEMA"]) == ("own", "default")
     assert found["variables"]["LAKEWARD_CATALOGS"] == "own"
+    write_files(fake_dbt.folder, {"dbt_project.yml": "name: shop\nmodels: {shop: {+database: curated}}\n"})
+    assert seen(fake_dbt("dbt", "run"))["variables"]["LAKEWARD_CATALOGS"] == "curated"
 
 
 def test_variables_of_the_user_name_catalog_and_schema(
@@ -136,6 +138,22 @@ def test_the_project_may_be_in_another_folder(
     if not option:
         monkeypatch.setenv(folder, "elsewhere")
     assert list(seen(fake_dbt("dbt", "run", *option))["profile"]) == ["b"]
+
+
+@pytest.mark.parametrize("field", ["catalog", "schema"])
+def test_a_variable_of_the_profile_that_is_not_set(
+    fake_dbt: Inside, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = PROFILE.replace("sales" if field == "catalog" else "raw", "\"dev_{{ env_var('MY_NAME') }}\"")
+    write_files(fake_dbt.folder, {**PROJECT, "profiles.yml": profile})
+    ran = fake_dbt("dbt", "run")
+    assert ran.returncode == 2
+    assert "[DBT_VARIABLE_MISSING]" in ran.stderr
+    assert "MY_NAME" in ran.stderr
+    assert f"--{field} NAME" in ran.stderr
+    assert fake_dbt("dbt", f"--{field}", "own", "run").returncode == 0
+    monkeypatch.setenv("MY_NAME", "ada")
+    assert fake_dbt("dbt", "run").returncode == 0
 
 
 def test_a_profile_for_another_platform_is_a_wrong_configuration(fake_dbt: Inside) -> None:

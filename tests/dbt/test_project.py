@@ -65,3 +65,15 @@ def test_the_adapter_has_the_version_that_the_repository_declares() -> None:
     assert Requirement(lines["dbt-databricks"]).specifier.contains("1.10.4")
     assert not Requirement(lines["dbt-databricks"]).specifier.contains("1.10.5")
     assert relaxed == ()
+
+
+def test_the_catalogs_of_a_project_are_those_of_its_resources() -> None:
+    content = {
+        "models": {"shop": {"+database": "a", "staging": {"+catalog": "b"}, "gold": {"database": "a"}}},
+        "seeds": {"+database": "c", "+schema": "no"},
+        "snapshots": {"shop": {"+database": "{{ target.database }}"}},
+        "vars": {"database": "no"},
+        "data_tests": [],
+    }
+    assert DbtProject(Path(), content).catalogs == ("a", "b", "c")
+    assert DbtProject(Path(), {"models": []}).catalogs == ()

@@ -54,6 +54,24 @@ def test_the_sdk_waits_for_a_cluster_that_it_creates(client: Any) -> None:
         client.clusters.get(made.cluster_id)
 
 
+def test_the_local_cluster_answers_to_ids_of_the_platform_where_code_runs_on_them(client: Any) -> None:
+    elsewhere = "0123-456789-abcdefgh"
+    client.clusters.ensure_cluster_is_running(elsewhere)
+    found = client.clusters.get(elsewhere)
+    assert (found.cluster_id, found.state) == (elsewhere, compute.State.RUNNING)
+    language = compute.Language.PYTHON
+    context = client.command_execution.create_and_wait(cluster_id=elsewhere, language=language)
+    client.command_execution.destroy(cluster_id=elsewhere, context_id=context.id)
+    assert list(client.libraries.cluster_status(elsewhere)) == []
+    assert elsewhere not in [each.cluster_id for each in client.clusters.list()]
+    for change in (client.clusters.delete, client.clusters.restart, client.clusters.pin):
+        with pytest.raises(sdk.errors.DatabricksError, match=f"Cluster {elsewhere} does not exist"):
+            change(elsewhere)
+    for other in ("none", "0123-456789-abc", "0123-456789-1a6e0000"):
+        with pytest.raises(sdk.errors.DatabricksError, match=f"Cluster {other} does not exist"):
+            client.clusters.get(other)
+
+
 @pytest.mark.parametrize("version", ["2.0", "2.1"])
 def test_a_cluster_goes_through_its_states(server: Server, version: str) -> None:
     path = f"/api/{version}/clusters"

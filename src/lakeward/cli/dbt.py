@@ -20,6 +20,7 @@ from lakeward.cli.options import (
     schema_options,
     set_variable,
 )
+from lakeward.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lakeward.dbt import DbtProject
@@ -75,7 +76,7 @@ def dbt(
     project = find_project(place.absolute()) or DbtProject(place, {})
     layer = _layer(project, added)
     profile = UserProfile.of(project, arguments, catalog=catalog, schema=schema)
-    create_catalogs(profile.catalogs)
+    create_catalogs([*profile.catalogs, *project.catalogs])
     context = find_context(target, variables, needs_bundle=False)
     with (
         tempfile.TemporaryDirectory(prefix="lakeward-dbt-") as temporary,
@@ -144,9 +145,22 @@ class UserProfile:
         return (name,) if name else ()
 
     def connected(self, connection: Mapping[str, str]) -> dict[str, Any]:
-        """Return the content of a `profiles.yml` with this profile and another connection."""
-        from lakeward.dbt import local_profiles
+        """Return the content of a `profiles.yml` with this profile and another connection.
 
+        Raises ConfigurationError: DBT_VARIABLE_MISSING where a variable for the catalog or the schema is not
+        set, DBT_PROFILE_NOT_SUPPORTED for an output of another platform.
+        """
+        from lakeward.dbt import local_profiles, missing_variables
+
+        missing = missing_variables(self.profiles, self.name, self.target, {**os.environ, **connection})
+        for field, variable in missing.items():
+            option = "schema" if field == "schema" else "catalog"
+            if option not in self.replaced:
+                raise ConfigurationError(
+                    "DBT_VARIABLE_MISSING",
+                    f"The profile `{self.name}` reads its {field} from {variable}, which is not set.",
+                    next_step=f"Set it, or name one: lakeward dbt --{option} NAME …",
+                )
         return local_profiles(
             self.profiles, self.name, connection, target=self.target, replaced=self.replaced
         )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         connection_variables,
         find_profiles,
         local_profiles,
+        missing_variables,
         warehouse_profile,
         write_profiles,
     )

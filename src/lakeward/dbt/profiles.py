@@ -132,13 +132,33 @@ def catalog_of(
 
     Of expressions, those of a variable alone are known: `{{ env_var('CATALOG', 'main') }}`.
     """
-    profile = profiles.get(name) or {}
-    output = (profile.get("outputs") or {}).get(selected_output(profile, target)) or {}
+    output = _output(profiles, name, target)
     stated = str(output.get("catalog") or output.get("database") or "")
     variable = _VARIABLE.fullmatch(stated)
     if variable:
         stated = environ.get(variable["name"]) or variable["otherwise"] or ""
     return stated if stated and "{{" not in stated else None
+
+
+def missing_variables(
+    profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the fields for catalog and schema whose variable is not set, with its name."""
+    output = _output(profiles, name, target)
+    found = {}
+    for field in ("catalog", "database", "schema"):
+        for variable in _VARIABLE.finditer(str(output.get(field) or "")):
+            if variable["otherwise"] is None and variable["name"] not in environ:
+                found[field] = variable["name"]
+    return found
+
+
+def _output(profiles: Mapping[str, Any], name: str, target: str | None) -> Mapping[str, Any]:
+    """Return the output of a profile that dbt uses; empty without one."""
+    profile = profiles.get(name) or {}
+    outputs = profile.get("outputs") if isinstance(profile, dict) else None
+    output = outputs.get(selected_output(profile, target)) if isinstance(outputs, dict) else None
+    return output if isinstance(output, dict) else {}
 
 
 def find_profiles(

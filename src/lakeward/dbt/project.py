@@ -5,7 +5,7 @@ Source: https://docs.getdbt.com/reference/dbt_project.yml
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,10 @@ PROJECT_FILE = "dbt_project.yml"
 _TRIED = SpecifierSet(">=1.10,<1.12")
 _TRIED_VERSIONS = [Version(f"1.{minor}.{patch}") for minor in (10, 11) for patch in range(40)]
 # The versions of dbt and of its adapter that were tried (docs/dbt.md).
+
+
+_RESOURCES = ("models", "seeds", "snapshots")
+_CATALOG_FIELDS = ("+database", "+catalog", "database", "catalog")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,12 @@ class DbtProject:
     def profile(self) -> str:
         """Return the name of the project's profile."""
         return str(self.content.get("profile") or self.content.get("name") or "databricks")
+
+    @property
+    def catalogs(self) -> tuple[str, ...]:
+        """Return the catalogs that the file names for resources, expressions of Jinja left out."""
+        stated = (name for kind in _RESOURCES for name in _databases(self.content.get(kind)))
+        return tuple(dict.fromkeys(name for name in stated if "{" not in name))
 
     def requirements(self, declared: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return the packages that run the project, by name, and those of `declared` that cannot.
@@ -64,6 +74,16 @@ class DbtProject:
             return SpecifierSet(",".join(str(each) for each in parts))
         except (InvalidSpecifier, TypeError):
             return SpecifierSet()
+
+
+def _databases(settings: object) -> Iterator[str]:
+    """Yield the catalogs in the settings of a kind of resources, which are nested by folders."""
+    if isinstance(settings, dict):
+        for key, value in settings.items():
+            if key in _CATALOG_FIELDS and isinstance(value, str):
+                yield value
+            else:
+                yield from _databases(value)
 
 
 def find_project(folder: Path) -> DbtProject | None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace as with_fields
 from typing import Any
 
 import orjson
 
+from lakeward.bundle import is_placeholder
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter, paginate
 from lakeward.workspace.api.cluster_settings import LOCAL_NODE, local_version
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.identifiers import LOCAL_CLUSTER
+from lakeward.workspace.identifiers import CLUSTER_PREFIX, LOCAL_CLUSTER
 from lakeward.workspace.state.store import Document, now
 
+_PLATFORM_ID = re.compile(r"\d{4}-\d{6}-(?P<digits>[a-z0-9]{6,10})")
 RUNNING, TERMINATED = "RUNNING", "TERMINATED"
 
 
@@ -26,9 +29,26 @@ def require_cluster(call: ServerRequest, cluster_id: str) -> Document:
     return found
 
 
+def find_cluster(call: ServerRequest, cluster_id: str) -> Document:
+    """Return a cluster to read or to run code on. Raises ApiError for an unknown id.
+
+    Code and projects name clusters of the workspace that they are deployed to. The local one answers to
+    every id in the form of the platform's; ids of local workspaces are their own.
+    """
+    if call.store.get("cluster", cluster_id) is None and _is_elsewhere(cluster_id):
+        return {**require_cluster(call, LOCAL_CLUSTER), "cluster_id": cluster_id}
+    return require_cluster(call, cluster_id)
+
+
+def _is_elsewhere(cluster_id: str) -> bool:
+    parts = _PLATFORM_ID.fullmatch(cluster_id)
+    is_own = parts is not None and parts["digits"].startswith(CLUSTER_PREFIX)
+    return (parts is not None and not is_own) or is_placeholder(cluster_id, ("cluster",))
+
+
 def require_running(call: ServerRequest, cluster_id: str) -> Document:
     """Return a running cluster. Raises ApiError for any other."""
-    cluster = require_cluster(call, cluster_id)
+    cluster = find_cluster(call, cluster_id)
     if cluster["state"] != RUNNING:
         message = f"Cluster {cluster_id} is in unexpected state {cluster['state'].capitalize()}."
         raise ApiError(400, "INVALID_STATE", message)

@@ -19,6 +19,7 @@ from lakeward.workspace.api.cluster_records import (
     RUNNING,
     TERMINATED,
     events,
+    find_cluster,
     insert_cluster,
     note_event,
     requested_id,
@@ -37,7 +38,7 @@ from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import delete_permissions, require, require_admin
 from lakeward.workspace.api.update_mask import copy_field, read_update_mask
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.identifiers import LOCAL_CLUSTER
+from lakeward.workspace.identifiers import CLUSTER_PREFIX, LOCAL_CLUSTER
 from lakeward.workspace.runs.run_spec import CLUSTER_LIBRARY
 from lakeward.workspace.state.store import Document, now
 
@@ -46,7 +47,7 @@ def create(call: ServerRequest) -> Any:
     """Create a cluster; it is running when the answer arrives."""
     settings = read_settings(call)
     stamp = datetime.now(timezone.utc).strftime("%m%d-%H%M%S")
-    cluster_id = f"{stamp}-{secrets.token_hex(4)}"
+    cluster_id = f"{stamp}-{CLUSTER_PREFIX}{secrets.token_hex(2)}"
     settings.setdefault("cluster_name", "")
     insert_cluster(call, cluster_id, settings, call.caller)
     return {"cluster_id": cluster_id}
@@ -54,7 +55,7 @@ def create(call: ServerRequest) -> Any:
 
 def get(call: ServerRequest) -> Any:
     """Return one cluster."""
-    return require_cluster(call, requested_id(call))
+    return find_cluster(call, requested_id(call))
 
 
 def list_clusters(call: ServerRequest) -> Any:

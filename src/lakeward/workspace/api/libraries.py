@@ -14,7 +14,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import Route, exclusively, invalid_parameter
 from lakeward.errors import LakewardError
-from lakeward.workspace.api.cluster_records import RUNNING, requested_id, require_cluster
+from lakeward.workspace.api.cluster_records import RUNNING, find_cluster, requested_id, require_cluster
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import require
 from lakeward.workspace.api.request_types import parse_object
@@ -67,7 +67,7 @@ def uninstall(call: ServerRequest) -> None:
 
 def cluster_status(call: ServerRequest) -> Any:
     """Return the libraries of a cluster, with their states."""
-    cluster = require_cluster(call, requested_id(call))
+    cluster = find_cluster(call, requested_id(call))
     install_pending(call, cluster)
     return _statuses(call, cluster["cluster_id"])
 

@@ -8,18 +8,15 @@ Source: https://docs.databricks.com/integrations/compute-details
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from anyio import to_thread
 
-from lakeward.bundle import is_placeholder
 from lakeward.databricks_shims.local_workspace import ApiResponse, Route
-from lakeward.workspace.api.cluster_records import require_cluster
+from lakeward.workspace.api.cluster_records import find_cluster
 from lakeward.workspace.api.warehouses import require_warehouse
 from lakeward.workspace.context import ServerRequest
 
-_PLATFORM_CLUSTER = re.compile(r"\d{4}-\d{6}-\w+")
 _HEADERS = {"Content-Type": "application/x-thrift"}
 
 
@@ -33,8 +30,7 @@ async def warehouse(call: ServerRequest) -> Any:
 async def cluster(call: ServerRequest) -> Any:
     """Answer a call to a cluster: the local warehouse runs its statements."""
     key = call.path_parameter.rpartition("/")[2]
-    if not _PLATFORM_CLUSTER.fullmatch(key) and not is_placeholder(key, ("cluster",)):
-        await to_thread.run_sync(require_cluster, call, key)
+    await to_thread.run_sync(find_cluster, call, key)
     return await _answer(call, key)
 
 
