@@ -394,3 +394,18 @@ def test_a_catalog_that_the_repository_makes_is_there(look: Look, files: dict[st
 def test_other_values_are_no_missing_catalog(look: Look, value: str) -> None:
     text = CATALOG.format(variable="catalog", resources="").replace("lake_dev", f'"{value}"')
     assert not [name for name in look({"databricks.yml": text, "a.py": ""}).verdicts() if "catalog" in name]
+
+
+@pytest.mark.parametrize(
+    ("folder", "command"),
+    [("", "lakeward dbt build"), ("etl/my shop/", "lakeward dbt build --project-dir 'etl/my shop'")],
+)
+def test_a_project_of_dbt_has_its_command(
+    look: Look, folder: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("dbt_project.yml", "models/a.sql", "dbt_packages/dbt_utils/dbt_project.yml")
+    monkeypatch.chdir(tmp_path)
+    look({folder + name: "name: shop" if name.endswith("yml") else "select 1" for name in names})
+    (finding,) = check(Path(), environ={}).findings
+    assert finding.construct == f"dbt project (`{command}`)"
+    assert (finding.verdict, finding.place.file) == ("runs_with_lakeward", f"{folder}dbt_project.yml")

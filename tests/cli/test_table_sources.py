@@ -15,6 +15,7 @@ from lakeward.session import Settings
 from tests.cli.inside import Inside
 from tests.trees import write_files
 
+MODEL = "the dbt model `orders`; run its project first: `lakeward dbt build --project-dir shop`."
 DDL = "CREATE TABLE {} (id INT);\nINSERT INTO {} VALUES (1);\n"
 PIPELINE = "from pyspark import pipelines as dp\n\n\n@dp.table\ndef orders():\n    return spark.range(1)\n"
 OPTIONS = " --catalog shop --schema raw"
@@ -71,11 +72,11 @@ CREATORS: Mapping[str, tuple[str, str, str | None]] = {
     ),
     "dbt model": (
         *("shop/models/gold/orders.sql", "{{ config(materialized='table') }} SELECT 1 AS id"),
-        "shop/models/gold/orders.sql:1 is the dbt model `orders`: run its dbt project first.",
+        f"shop/models/gold/orders.sql:1 is {MODEL}",
     ),
     "dbt snapshot": (
         *("shop/snapshots/orders.sql", "{% snapshot orders %} SELECT 1 AS id {% endsnapshot %}"),
-        "shop/snapshots/orders.sql:1 is the dbt model `orders`: run its dbt project first.",
+        f"shop/snapshots/orders.sql:1 is {MODEL}",
     ),
     "no dbt project": ("lab/models/orders.sql", "SELECT 1 AS id", None),
     "a temporary view": ("o.sql", "CREATE OR REPLACE TEMP VIEW orders AS SELECT 1 AS id", None),

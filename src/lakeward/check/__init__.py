@@ -5,6 +5,7 @@
 Importing this package does not import pyspark.
 """
 
+from lakeward.check.dbt_projects import build_command
 from lakeward.check.imports import package_cure
 from lakeward.check.model import VERDICTS, Finding, Report, Verdict
 from lakeward.check.repository_check import check

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.check.bundles import broken_rules, unread_in_bundle, uses_in_bundle
+from lakeward.check.dbt_projects import dbt_projects
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_libraries
 from lakeward.check.inputs import files_needed, schemas_needed, settings_needed
@@ -74,6 +75,7 @@ def check(
     findings += settings_needed(uses, texts)
     findings += schemas_needed(uses, texts, project.schemas())
     findings += unmapped_libraries(uses)
+    findings += dbt_projects(files, project.base)
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or project.runtime(target)
     findings += missing_packages(uses, files, [*texts, *_requirements(uses)], chosen)

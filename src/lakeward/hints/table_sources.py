@@ -55,12 +55,20 @@ def _sentence(source: TableSource, settings: Settings) -> str:
     place = f"{os.path.relpath(source.path)}{cell}:{source.line}"
     names = ", ".join(f"`{table[-1]}`" for table in source.tables)
     if source.kind == "dbt":
-        return f"{place} is the dbt model {names}: run its dbt project first."
+        return f"{place} is the dbt model {names}; run its project first: `{_dbt_command(source, settings)}`."
     if source.kind == "dataset":
         return f"{place} declares {names}: run its pipeline, or the file in a job, first."
     command = _command(source, source.tables[0], settings)
     first = f"run it first: `{command}`." if command else "run it first."
     return f"{place} creates {names}; {first}"
+
+
+def _dbt_command(source: TableSource, settings: Settings) -> str:
+    from lakeward.check import build_command
+
+    project = next(each for each in source.path.parents if (each / "dbt_project.yml").is_file())
+    options = "" if settings.target == "local" else f" -t {settings.target}"
+    return build_command(os.path.relpath(project), options)
 
 
 def _command(source: TableSource, table: tuple[str, ...], settings: Settings) -> str | None:
