@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_identifier
@@ -9,6 +10,16 @@ from lakeward.quoting import quote_identifier
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
+
+_SPECIAL_NAME = re.compile(r'"name":"[^"]*[ ,;{}()\\=]')
+
+
+def needs_column_mapping(schema: StructType) -> bool:
+    """Return whether names of columns or fields have characters that Delta takes with column mapping alone.
+
+    Source: the error DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES of Delta, which lists them.
+    """
+    return _SPECIAL_NAME.search(schema.json()) is not None
 
 
 def cast_by_name(value: Column, given: DataType, wanted: DataType) -> Column:

@@ -53,6 +53,22 @@ def test_files_of_every_kind_become_tables_with_the_same_rows(home: SparkSession
     assert home.table("c.s.empty").columns == ["id", "at"]
 
 
+def test_columns_may_have_any_name(home: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "plain.csv").write_text(CSV)
+    (tmp_path / "special.csv").write_text("User ID,Price (Rs.),a=b\n1,2.5,x\n")
+    (tmp_path / "nested.json").write_text('{"id": 1, "at": [{"the place": "C"}]}\n')
+    # Each as a new table, and in place of one whose names were plain, or had special characters.
+    for name in ("special", "nested", "plain", "special", "plain", "nested"):
+        file = tmp_path / f"{name}.{'json' if name == 'nested' else 'csv'}"
+        for into in (f"c.s.{name}", "c.s.replaced"):
+            assert seed_files(home, table(into), file) == (2 if name == "plain" else 1)
+    assert home.table("c.s.special").columns == ["User ID", "Price (Rs.)", "a=b"]
+    assert tuple(home.sql("SELECT `User ID`, `Price (Rs.)` FROM c.s.special").first() or ()) == (1, 2.5)
+    assert tuple(home.sql("SELECT at[0].`the place` FROM c.s.replaced").first() or ()) == ("C",)
+    home.sql("INSERT INTO c.s.special VALUES (2, 3.5, 'y')")
+    assert home.table("c.s.special").count() == 2
+
+
 def test_fields_of_structs_go_by_their_names(home: SparkSession, tmp_path: Path) -> None:
     frame = home.sql("SELECT 1L id, named_struct('city', 'C', 'street', 'S') place")
     frame.write.parquet(str(tmp_path / "parquet"))

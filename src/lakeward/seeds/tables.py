@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.nested_types import needs_column_mapping
 from lakeward.seeds.frames import frame_of_files
 from lakeward.seeds.names import TableName
 from lakeward.session import ensure_schema
@@ -27,7 +28,10 @@ def seed_files(spark: SparkSession, name: TableName, source: Path, ddl: Path | N
 def seed_frame(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
     """Create the table `name` from a DataFrame; replace an existing one in one commit."""
     ensure_schema(spark, name.catalog, name.schema)
-    frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name.quoted)
+    writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    if needs_column_mapping(frame.schema):
+        writer = writer.option("delta.columnMapping.mode", "name")
+    writer.saveAsTable(name.quoted)
 
 
 def exists(spark: SparkSession, name: TableName) -> bool:

@@ -6,14 +6,13 @@ tables match the platform. A full refresh starts a new one."""
 from __future__ import annotations
 
 import json
-import re
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.atomic_files import atomic_write
 from lakeward.autoloader import merge_new_fields
-from lakeward.nested_types import with_new_fields
+from lakeward.nested_types import needs_column_mapping, with_new_fields
 from lakeward.pipelines.autocdc.scd1 import is_present, merge_states
 from lakeward.pipelines.autocdc.scd2 import distinct_events
 from lakeward.pipelines.graph.elements import ChangeArgs
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 # A batch adds one or two files; the table is compacted at this number.
 _MAX_FILES = 24
-# Characters that Delta accepts in column names only with column mapping.
-_NEEDS_COLUMN_MAPPING = re.compile(r'"name":"[^"]*[ ,;{}()\\=]')
 
 
 class AuxiliaryTable:
@@ -69,7 +66,7 @@ class AuxiliaryTable:
     def add(self, rows: DataFrame, *, app: str, number: int) -> None:
         """Append rows; Delta skips a repeated addition."""
         writer = idempotent_append(rows, app=app, number=number)
-        if not self.exists and _NEEDS_COLUMN_MAPPING.search(rows.schema.json()):
+        if not self.exists and needs_column_mapping(rows.schema):
             writer = writer.option("delta.columnMapping.mode", "name")
         writer.save(str(self.folder))
 
