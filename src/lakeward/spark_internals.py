@@ -155,6 +155,16 @@ def java_session(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession
 
 
+def session_id(spark: SparkSession) -> str:
+    """Return the id of a session, which all Python objects of it share."""
+    return str(java_session(spark).sessionUUID())
+
+
+def session_of(reader: Any) -> SparkSession:
+    """Return the session of a reader of Spark; a session is its own."""
+    return getattr(reader, "_spark", reader)  # type: ignore[no-any-return]
+
+
 def delta_log(spark: SparkSession, location: str) -> JavaObject:
     """Return Delta's log of the table in a folder, which need not exist."""
     logs: JavaObject = jvm_view(spark).org.apache.spark.sql.delta.DeltaLog

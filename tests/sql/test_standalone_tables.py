@@ -579,3 +579,43 @@ def test_every_entry_point_runs_the_statements(sql: Rows, spark: SparkSession, e
     sql("INSERT INTO t VALUES (20, 7)")
     ENTRIES[entry](spark, f"{SCHEMA}.m")
     assert sql("SELECT * FROM m") == [(0,), (7,)]
+
+
+def test_statements_of_other_sessions_run_during_an_update(spark: SparkSession, sql: Rows) -> None:
+    """A warehouse runs the statements of its clients in threads, and dbt sends several at a time."""
+
+    def own() -> SparkSession:
+        session = spark.newSession()
+        session.sql(f"USE {SCHEMA}")
+        return session
+
+    def refresh(name: str) -> list[tuple[Any, ...]]:
+        session = own()
+        session.sql(f"CREATE MATERIALIZED VIEW {name} AS SELECT k, count(*) AS n FROM t GROUP BY k")
+        session.sql(f"REFRESH MATERIALIZED VIEW {name}")
+        return sorted(map(tuple, session.table(name).collect()))
+
+    def stream(name: str) -> list[tuple[Any, ...]]:
+        session = own()
+        session.sql(f"CREATE STREAMING TABLE {name} AS SELECT id FROM STREAM t")
+        return sorted(map(tuple, session.table(name).collect()))
+
+    def read(name: str) -> list[tuple[Any, ...]]:
+        session, found = own(), set()
+        for _ in range(10):
+            # The name of a view that is being created is another relation here.
+            rows = session.sql(f"WITH {name} AS (SELECT count(*) AS n FROM t) SELECT n FROM {name}").collect()
+            found |= {(row.n, session.table("t").count()) for row in rows}
+        return sorted(found)
+
+    groups = [(0, 4), (1, 3), (2, 3)]
+    work = [
+        (refresh, "v1", groups),
+        (read, "v1", [(10, 10)]),
+        (stream, "s1", [(each,) for each in range(10)]),
+    ]
+    work += [(refresh, "v2", groups), (read, "v2", [(10, 10)])]
+    with ThreadPoolExecutor(len(work)) as pool:
+        started = [(pool.submit(run, name), rows) for run, name, rows in work]
+        for future, rows in started:
+            assert future.result() == rows

@@ -11,7 +11,7 @@ from lakeward.autoloader import schema_location_key
 from lakeward.patching import Order, PatchSpec, applied
 from lakeward.pipelines.analysis.dataset_names import blank_live
 from lakeward.pipelines.graph.session_scope import DatasetReader, active_reader, use_reader
-from lakeward.spark_internals import java_function
+from lakeward.spark_internals import java_function, session_of
 from lakeward.sql import register_function
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def intercept_reads(reader: DatasetReader) -> Iterator[None]:
 
 def _json_parser(spark: SparkSession, *, positional: list[Any], named: Mapping[str, Any]) -> Any:
     """Return the parser of a `from_json` call without a schema; nothing if the call infers none."""
-    del spark, named
-    reader, options = active_reader(), positional[0] if isinstance(positional[0], dict) else {}
+    del named
+    reader, options = active_reader(spark), positional[0] if isinstance(positional[0], dict) else {}
     key = schema_location_key(options)
     column = reader.json_column(key, options) if reader is not None and key else None
     return {} if column is None else java_function(column.parser())
@@ -39,7 +39,7 @@ def _json_parser(spark: SparkSession, *, positional: list[Any], named: Mapping[s
 def _table_method(method: Callable[..., Any], *, stream: bool) -> Callable[..., Any]:
     @functools.wraps(method)
     def table(self: Any, tableName: str) -> Any:  # PySpark's own parameter name
-        reader = active_reader()
+        reader = active_reader(session_of(self))
         found = reader.read(tableName, stream=stream) if reader else tableName
         return method(self, found) if isinstance(found, str) else found
 
@@ -50,7 +50,7 @@ def _format_method(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def format(self: Any, source: str) -> Any:  # noqa: A001  # the method that it replaces
         reader = method(self, source)
-        active = active_reader()
+        active = active_reader(session_of(self))
         location = active.schema_location() if active and str(source).lower() == "cloudfiles" else None
         return reader.option("cloudFiles.schemaLocation", location) if location else reader
 
@@ -60,7 +60,7 @@ def _format_method(method: Callable[..., Any]) -> Callable[..., Any]:
 def _sql_method(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def sql(self: Any, sqlQuery: str, *args: Any, **kwargs: Any) -> Any:
-        reader = active_reader()
+        reader = active_reader(self)
         if reader and isinstance(sqlQuery, str):
             text = reader.before_sql(blank_live(sqlQuery))
             return method(self, text, *args, **kwargs)

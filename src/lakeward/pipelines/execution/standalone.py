@@ -65,7 +65,7 @@ _SQL_STATES = {"materialized_view": "56038", "streaming_table": "42601"}
 
 def create_standalone_table(spark: SparkSession, command: CreateStandaloneTable) -> None:
     """Create, replace or refresh the table. A statement that fails leaves the table as it was."""
-    _require_no_pipeline(f"CREATE {LABELS[command.kind].upper()}")
+    _require_no_pipeline(spark, f"CREATE {LABELS[command.kind].upper()}")
     context = current_context(spark)
     name = context.qualify(command.table)
     context.require_schema(*name[:2])
@@ -114,7 +114,7 @@ def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTabl
         spark.catalog.refreshTable(quote_name(command.table))
         return None
     kind = command.kind or (known.kind if known is not None else "streaming_table")
-    _require_no_pipeline(f"REFRESH {LABELS[kind].upper()}")
+    _require_no_pipeline(spark, f"REFRESH {LABELS[kind].upper()}")
     _require_table(spark, command.table)
     known = _require_standalone(context.settings, stored, kind, name, "REFRESH")
     with known.lock(context.settings):
@@ -191,8 +191,8 @@ def explain_materialized_view(spark: SparkSession, command: ExplainMaterializedV
     return Rows("plan STRING", [["\n".join(lines)]])
 
 
-def _require_no_pipeline(statement: str) -> None:
-    if active_registry() is not None or active_reader() is not None:
+def _require_no_pipeline(spark: SparkSession, statement: str) -> None:
+    if active_registry() is not None or active_reader(spark) is not None:
         raise SqlError(
             "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND",
             f"{statement} cannot run through spark.sql in a pipeline.",

@@ -16,6 +16,7 @@ from lakeward.pipelines.execution.pipeline_execution import run_update
 from lakeward.pipelines.execution.update_context import PipelineUpdateContext, UpdateOptions
 from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.graph.results import Update
+from lakeward.pipelines.graph.session_scope import resolve_reads_of
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.statements import DatasetStatement
 from lakeward.quoting import quote_name
@@ -77,7 +78,7 @@ def _run(spark: SparkSession, settings: Settings, table: StandaloneTable, *, ful
     options = UpdateOptions(
         name=table.pipeline, catalog=table.catalog, schema=table.schema, full_refresh_all=full
     )
-    with activated(fresh):
+    with activated(fresh), resolve_reads_of(fresh):
         return run_update(
             PipelineUpdateContext(
                 spark=fresh,

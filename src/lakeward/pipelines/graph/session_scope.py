@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lakeward.errors import ConfigurationError
 from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.session import temporary_conf
-from lakeward.spark_internals import catalog_manager, java_array
+from lakeward.spark_internals import catalog_manager, java_array, session_id
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,11 +83,34 @@ class DatasetReader(Protocol):
 
 # Module state, not a context variable: the patched readers are also called by Spark's callback threads.
 _active: DatasetReader | None = None
+_standalone = threading.Lock()
+# The id of the only session whose reads are resolved; None: those of all sessions are.
+_only_session: str | None = None
 
 
-def active_reader() -> DatasetReader | None:
-    """Return the reader of the running update, None outside of one."""
+def active_reader(spark: SparkSession | None = None) -> DatasetReader | None:
+    """Return the reader of the running update, None outside of one.
+
+    `spark` is the session that reads: statements of other sessions are not those of a standalone update.
+    """
+    if _only_session is not None and spark is not None and session_id(spark) != _only_session:
+        return None
     return _active
+
+
+@contextmanager
+def resolve_reads_of(spark: SparkSession) -> Iterator[None]:
+    """Resolve reads of this session alone until the block ends, and let one thread at a time do so.
+
+    Standalone tables are updated where other threads run statements: in a warehouse, or in a notebook.
+    """
+    global _only_session  # noqa: PLW0603  # as above
+    with _standalone:
+        _only_session = session_id(spark)
+        try:
+            yield
+        finally:
+            _only_session = None
 
 
 @contextmanager
