@@ -418,7 +418,7 @@ def test_a_table_of_a_pipeline_is_refused(sql: Rows, spark: SparkSession) -> Non
 
 
 def test_a_pipeline_creates_no_standalone_table(sql: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standalone, "active_reader", object)
+    monkeypatch.setattr(standalone, "active_reader", lambda _: object())
     assert (
         condition(sql, f"CREATE MATERIALIZED VIEW m AS {COUNTS}") == "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND"
     )
