@@ -144,6 +144,10 @@ OUTSIDE_JOBS = [
         {"rest": "targets: {dev: {mode: development, resources: {secret_scopes: {s: {name: shared}}}}}\n"},
     ),
     ("repeated-key", {"rest": "targets: {dev: {mode: production, mode: development}}\n"}),
+    (
+        "workspace-prefix",
+        {"rest": 'variables: {v: {default: "/Workspace${workspace.file_path}/x"}}\n'},
+    ),
     ("unknown-field", {"rest": "resorces: {jobs: {}}\n"}),
     ("field-type", {"pipeline": PIPELINE.replace("serverless: true", "serverless: true, clusters: no")}),
     ("not-deployed", {"rest": "targets: {dev: {resources: {genie_spaces: {a: {title: a}}}}}\n"}),

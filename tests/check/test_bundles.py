@@ -90,6 +90,36 @@ def test_jobs_in_files_of_their_own_are_judged(look: Look) -> None:
     assert [each.place.file for each in found.report.unread] == ["jobs/broken.yml"]
 
 
+@pytest.mark.parametrize("reference", ["${var.size}", "${resources.pipelines.p.id}"])
+@pytest.mark.parametrize("folder", ["", "resources/", "etl/resources/jobs/"])
+@pytest.mark.parametrize(
+    ("draft", "advice"),
+    [
+        ("databricks.yml.template", "make one of {}, as"),
+        ("template.databricks.yaml", "make one of {}, as"),
+        (None, "add one that includes it"),
+    ],
+)
+def test_jobs_of_a_bundle_whose_file_is_missing_are_one_finding(
+    look: Look, reference: str, folder: str, draft: str | None, advice: str
+) -> None:
+    """Each of the files was reported as one that cannot be read, with the first variable that it names."""
+    text = f"""
+    resources:
+      jobs:
+        j:
+          name: "{reference}"
+          tasks: [{{task_key: a, notebook_task: {{notebook_path: /x}}}}]
+    """
+    project = folder.partition("resources")[0]
+    files = {f"{folder}{name}.yml": text for name in ("a.job", "b.job")}
+    found = look({**files, **({f"{project}{draft}": "bundle: {name: b}\n"} if draft else {})})
+    assert found.report.unread == ()
+    assert found.places("bundle file databricks.yml") == [f"{folder}{each}.job.yml" for each in "ab"]
+    finding, _ = found.report.of("needs_seed")
+    assert advice.format(f"{project}{draft}") in finding.cure
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -51,7 +51,8 @@ print("program", subprocess.check_output(["cat", sys.argv[1]], text=True))
 import os
 print("listed", os.listdir(dbutils.widgets.get("conf")))
 print("dbutils", [file.name for file in dbutils.fs.ls("file:" + dbutils.widgets.get("conf"))])
-print("path", dbutils.notebook.getContext().notebookPath().get() == os.getcwd() + "/note")
+folder = os.getcwd().removeprefix("/Workspace")
+print("path", dbutils.notebook.getContext().notebookPath().get() == folder + "/note")
 """,
     "pipe.py": """
 import sys
@@ -69,8 +70,14 @@ def rows():
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("processes", ["--in-process", "--isolated"])
-def test_the_files_of_a_deployment_are_those_of_the_bundle(tmp_path: Path, processes: str) -> None:
-    write_files(tmp_path, FILES)
+@pytest.mark.parametrize("root", ["", "/Workspace/Shared/shop", "/Shared/shop"])
+def test_the_files_of_a_deployment_are_those_of_the_bundle(tmp_path: Path, processes: str, root: str) -> None:
+    configuration = FILES["databricks.yml"]
+    if root:
+        configuration = configuration.replace("mode: development", f"workspace: {{root_path: {root}}}")
+    # The state is shared with the other cases, and a table belongs to one pipeline.
+    configuration = configuration.replace("schema: s", f"schema: s{root.count('/')}")
+    write_files(tmp_path, {**FILES, "databricks.yml": configuration})
     done = outcome([sys.executable, "-m", "lakeward", "run", "j", processes], cwd=tmp_path)
     printed = done.stdout + done.stderr
     assert done.returncode == 0, printed

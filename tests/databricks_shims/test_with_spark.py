@@ -196,3 +196,15 @@ def test_a_system_table_can_be_seeded(lakehouse: Lakehouse) -> None:
     assert [row.sku_name for row in lakehouse.table("system.billing.usage").collect()] == ["SQL"]
     lakehouse.seed("system.access.audit", [("1",)], "version string")
     assert lakehouse.table("system.access.audit").count() == 1
+
+
+def test_usage_of_served_models_has_its_system_tables(lakehouse: Lakehouse) -> None:
+    """Columns and the join of the page about the usage of AI Gateway; the tables are empty."""
+    rows = lakehouse.spark.sql("""
+        SELECT e.endpoint_name, e.external_model_config.provider, e.custom_model_config.max_concurrency,
+            u.usage_context['app'] AS app, u.input_token_count + u.output_token_count AS tokens
+        FROM system.serving.endpoint_usage u
+        JOIN system.serving.served_entities e USING (served_entity_id)
+        WHERE u.request_time > now() - INTERVAL 7 DAYS AND u.status_code < 400 AND NOT u.request_streaming
+    """)
+    assert (rows.count(), rows.schema["tokens"].dataType.simpleString()) == (0, "bigint")

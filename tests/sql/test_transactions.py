@@ -390,3 +390,96 @@ def test_procedures_find_out_too(spark: SparkSession, schema: str) -> None:
     spark.sql("CALL state(transaction_state)")
     assert spark.sql("SELECT transaction_state").collect() == [(False,)]
     spark.sql("DROP TEMPORARY VARIABLE transaction_state")
+
+
+# `{}` is whether the procedure fails after it has changed both tables.
+_CALLS = {
+    "call": "CALL p({})",
+    "dynamic": "EXECUTE IMMEDIATE 'CALL p(fails => {})'",
+    "script": "BEGIN CALL p({}); END",
+    "branch": "BEGIN IF true THEN CALL p({}); END IF; END",
+    "block": "BEGIN ATOMIC CALL p({}); END",
+    "nested block": "BEGIN ATOMIC BEGIN CALL p({}); END; END",
+    "procedure": "CALL calls({})",
+    "atomic procedure": "CALL calls_in_transaction({})",
+    "script and procedure": "BEGIN CALL calls({}); END",
+}
+
+
+def _create_procedures(spark: SparkSession, begin: str) -> None:
+    spark.sql(f"""CREATE PROCEDURE p(fails BOOLEAN, OUT n INT DEFAULT 0) MODIFIES SQL DATA AS
+        {begin}
+          INSERT INTO a VALUES (3, 30);
+          DELETE FROM b;
+          IF fails THEN
+            SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no more';
+          END IF;
+          SET n = (SELECT count(*) FROM a);
+        END""")
+    spark.sql("CREATE PROCEDURE calls(fails BOOLEAN) AS BEGIN CALL p(fails); END")
+    spark.sql("CREATE PROCEDURE calls_in_transaction(fails BOOLEAN) AS BEGIN ATOMIC CALL p(fails); END")
+
+
+@pytest.mark.parametrize("begin", ["BEGIN ATOMIC", "work: begin atomic"])
+@pytest.mark.parametrize("call", _CALLS.values(), ids=_CALLS)
+def test_a_procedure_whose_body_is_a_transaction_changes_all_tables_or_none(
+    spark: SparkSession, schema: str, call: str, begin: str
+) -> None:
+    """Its call was a syntax error, although CREATE PROCEDURE took the body."""
+    _create_procedures(spark, begin)
+    with pytest.raises(PySparkException, match="no more"):
+        spark.sql(call.format("true"))
+    assert [_rows(spark, table) for table in ("a", "b")] == [_UNTOUCHED] * 2
+    spark.sql(call.format("false"))
+    assert [_rows(spark, table) for table in ("a", "b")] == [[*_UNTOUCHED, (3, 30)], []]
+
+
+@pytest.mark.parametrize(
+    ("handler", "kept"),
+    [
+        ("", [(7, 70)]),
+        ("DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;", [(7, 70), (8, 80)]),
+        (
+            "DECLARE EXIT HANDLER FOR SQLSTATE '45000' BEGIN INSERT INTO a VALUES (9, 90); END;",
+            [(7, 70), (9, 90)],
+        ),
+    ],
+)
+@pytest.mark.parametrize("procedure", ["p", "calls"])
+def test_a_failed_procedure_undoes_its_own_changes_alone(
+    spark: SparkSession, schema: str, procedure: str, handler: str, kept: list[tuple[int, int]]
+) -> None:
+    _create_procedures(spark, "BEGIN ATOMIC")
+    insert = "INSERT INTO a VALUES"
+    text = f"BEGIN {handler} {insert} (7, 70); CALL {procedure}(true); {insert} (8, 80); END"
+    if handler:
+        spark.sql(text)
+    else:
+        with pytest.raises(PySparkException, match="no more"):
+            spark.sql(text)
+    assert [_rows(spark, table) for table in ("a", "b")] == [[*_UNTOUCHED, *kept], _UNTOUCHED]
+
+
+@pytest.mark.parametrize("call", ["call", "script", "procedure"])
+def test_a_procedure_is_a_part_of_the_session_transaction(
+    spark: SparkSession, schema: str, call: str
+) -> None:
+    _create_procedures(spark, "BEGIN ATOMIC")
+    spark.sql("BEGIN TRANSACTION")
+    spark.sql(_CALLS[call].format("false"))
+    assert _rows(spark, "b") == []
+    spark.sql("ROLLBACK")
+    assert [_rows(spark, table) for table in ("a", "b")] == [_UNTOUCHED] * 2
+
+
+def test_results_of_a_procedure_whose_body_is_a_transaction(spark: SparkSession, schema: str) -> None:
+    _create_procedures(spark, "BEGIN ATOMIC")
+    spark.sql("DECLARE OR REPLACE VARIABLE n INT")
+    spark.sql("CALL p(false, n)")
+    assert spark.sql("SELECT n").first() == (3,)
+    block = "{} DECLARE m INT; CALL p(false, m); SELECT m; END"
+    assert spark.sql(block.format("BEGIN ATOMIC")).first() == (4,)
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(block.format("BEGIN"))
+    assert condition_of(caught.value) == "UNSUPPORTED_SQL"
+    spark.sql("DROP TEMPORARY VARIABLE n")

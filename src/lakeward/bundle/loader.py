@@ -26,6 +26,7 @@ from lakeward.bundle.configuration.targets import (
     select_target,
 )
 from lakeward.bundle.configuration.variables import VariableSources, assign_variables, read_overrides
+from lakeward.bundle.configuration.workspace_paths import without_prefixes
 from lakeward.bundle.python_resources import add_python_resources, python_code_of
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
@@ -146,7 +147,8 @@ def resolve_bundle(tree: Node, options: ResolutionOptions) -> Bundle:
     require_unique(tree)
     _require_name(tree)
     explicit_root = tree.section("workspace").get("root_path") is not None
-    tree = complete_workspace(tree, options.user)
+    tree, prefixed = without_prefixes(complete_workspace(tree, options.user))
+    notices += prefixed
     tree = assign_variables(tree, _variable_sources(options, target))
     empty = {**git_details(tree, options.root), **unset_fields(tree)}
 

@@ -39,6 +39,27 @@ def settings_needed(uses: Iterable[Use], declarations: Iterable[str]) -> Iterato
         yield Finding("needs_seed", f"setting {use.name}", use.place, cure)
 
 
+def bundles_needed(uses: Iterable[Use], root: Path) -> Iterator[Finding]:
+    """Yield a finding for each file of jobs that refers to its bundle, of which there is no databricks.yml.
+
+    Repositories that are deployed by a script have a template of it, which the cure names.
+    """
+    for use in uses:
+        if use.kind != "needs_bundle":
+            continue
+        folders = [root / part for part in Path(use.place.file).parents]
+        drafts = (draft for folder in folders for draft in sorted(folder.glob("*databricks.y*ml*")))
+        draft = next(drafts, None)
+        cure = f"The file is part of a bundle, and no {use.name} is in a folder above it: "
+        if draft is not None:
+            cure += (
+                f"make one of {draft.relative_to(root).as_posix()}, as the repository's own deployment does."
+            )
+        else:
+            cure += "add one that includes it and declares what it refers to."
+        yield Finding("needs_seed", f"bundle file {use.name}", use.place, cure)
+
+
 def schemas_needed(
     uses: Iterable[Use], declarations: Iterable[str], there: Iterable[str]
 ) -> Iterator[Finding]:

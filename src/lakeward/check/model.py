@@ -23,6 +23,7 @@ Kind = Literal[
     "install",
     "magic",
     "module",
+    "needs_bundle",
     "needs_catalog",
     "option",
     "parameter",

@@ -17,7 +17,7 @@ from lakeward.check.bundles import broken_rules, unread_in_bundle, uses_in_bundl
 from lakeward.check.dbt_projects import dbt_projects
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_libraries
-from lakeward.check.inputs import files_needed, schemas_needed, settings_needed
+from lakeward.check.inputs import bundles_needed, files_needed, schemas_needed, settings_needed
 from lakeward.check.model import Finding, Place, Report, Unread, Use
 from lakeward.check.project import Project
 from lakeward.check.requirements import requirements_in
@@ -26,7 +26,7 @@ from lakeward.check.tables import seeds_needed
 from lakeward.check.templates import template_reason
 from lakeward.check.verdicts import judge_use, knowledge_with, map_with
 from lakeward.environments import decoded_text
-from lakeward.errors import LakewardError
+from lakeward.errors import BundleError, LakewardError
 from lakeward.python_grammar import Version, format_version
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _UNREADABLE = (LakewardError, OSError, ValueError, RecursionError)
 _LARGEST_JOB = 500_000
 _LARGEST_DECLARATION = 1_000_000
+# What a file of jobs refers to that only the rest of its bundle declares.
+_OF_BUNDLE = ("VARIABLE_UNKNOWN", "REFERENCE_UNKNOWN")
 _JOB_MARKS = (b"notebook_task", b"spark_python_task", b"python_wheel_task", b"pipeline_task", b"sql_task")
 
 
@@ -71,6 +73,7 @@ def check(
     findings = [finding for use in uses if (finding := judge_use(use, knowledge)) is not None]
     findings += seeds_needed(uses, project.tables(unread))
     findings += files_needed(uses, map_with(mounts), project.lakehouses)
+    findings += bundles_needed(uses, path)
     texts = _declaring_texts(files)
     findings += settings_needed(uses, texts)
     findings += schemas_needed(uses, texts, project.schemas())
@@ -199,6 +202,11 @@ def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
         if not defines_jobs(file.path):
             return [], None
         bundle = load_jobs(file.path, user="user")
+    except BundleError as error:
+        # The settings of a single job have no variables to refer to.
+        if error.condition in _OF_BUNDLE and b"resources" in content:
+            return [Use("needs_bundle", "databricks.yml", Place(file.name), error.message)], None
+        return [], Unread(Place(file.name), str(error))
     except _UNREADABLE as error:
         return [], Unread(Place(file.name), str(error))
     return list(uses_in_bundle(bundle, prefix)), None

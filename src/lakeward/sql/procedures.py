@@ -16,7 +16,7 @@ from typing import Literal
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.sql.construct import Edit, apply_edits, wrong_argument_count
-from lakeward.sql.script import is_script, statements
+from lakeward.sql.script import is_atomic, is_script, statements
 from lakeward.sql.session_context import SessionContext
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
@@ -113,6 +113,7 @@ def expand_calls(
     text: str,
     find: Callable[[Sequence[str]], tuple[FullName, Procedure]],
     *,
+    in_transaction: bool = False,
     active: frozenset[FullName] = frozenset(),
     numbers: Iterator[int] | None = None,
 ) -> str:
@@ -121,6 +122,8 @@ def expand_calls(
     Args:
         text: The statement.
         find: Returns full name and definition of a procedure; raises SqlError for one that does not exist.
+        in_transaction: Whether a transaction that has begun contains the text. Bodies with BEGIN ATOMIC are
+            a part of it; elsewhere, one that a script calls is a statement of its own, which Spark executes.
         active: The procedures whose bodies the text is in.
         numbers: Numbers of the variables for arguments.
 
@@ -130,7 +133,9 @@ def expand_calls(
     numbers = numbers or count(1)
     tokens = tokenize(text) or ()
     edits = []
-    for part in statements(tokens) if is_script(tokens) else [tokens]:
+    in_script = is_script(tokens)
+    joins = in_transaction or is_atomic(text)
+    for part in statements(tokens) if in_script else [tokens]:
         if part[0].word != "CALL":
             continue
         cursor = TokenCursor(part, text)
@@ -138,9 +143,15 @@ def expand_calls(
         full, procedure = find(name)
         values = _assign(procedure, arguments, quote_name(full))
         if full in active:
-            block = _dynamic_call(full, procedure, values, numbers)
+            block = _dynamic_call(full, procedure, values, numbers, "calls itself")
+        elif in_script and not joins and is_atomic(procedure.body):
+            block = _dynamic_call(
+                full, procedure, values, numbers, "is a transaction in a script that is none"
+            )
         else:
-            body = expand_calls(procedure.body, find, active=active | {full}, numbers=numbers)
+            body = expand_calls(
+                procedure.body, find, in_transaction=joins, active=active | {full}, numbers=numbers
+            )
             block = _block(full[-1], procedure, body, values, numbers)
         edits.append(Edit(part[0].start, part[-1].end, block))
     return apply_edits(text, edits)
@@ -244,9 +255,9 @@ def _block(
 
 
 def _dynamic_call(
-    full: FullName, procedure: Procedure, values: Sequence[str | None], numbers: Iterator[int]
+    full: FullName, procedure: Procedure, values: Sequence[str | None], numbers: Iterator[int], reason: str
 ) -> str:
-    """Return the statement for a call of a procedure within itself, which is read when it is executed."""
+    """Return the statement for a call that is read when it is executed; `reason` is why the body is not."""
     given = [
         (parameter, value)
         for parameter, value in zip(procedure.parameters, values, strict=True)
@@ -255,7 +266,7 @@ def _dynamic_call(
     if any(parameter.is_result for parameter, _ in given):
         raise SqlError(
             "UNSUPPORTED_SQL",
-            f"The procedure {quote_name(full)} calls itself, and has a parameter OUT or INOUT.",
+            f"The procedure {quote_name(full)} {reason}, and has a parameter OUT or INOUT.",
             sql_state="0A000",
             next_step="Write the result to a table, or use a loop.",
         )

@@ -7,12 +7,20 @@ Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-scripting
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from lakeward.quoting import quote_string
-from lakeward.sql.construct import BEGINNING
+from lakeward.sql.construct import BEGINNING, Edit, apply_edits
 from lakeward.sql.identifier_clause import IdentifierClause
 from lakeward.sql.parameters import Marker, parameter_markers
-from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, creates_procedure, nesting_change
+from lakeward.sql.token_cursor import (
+    Token,
+    TokenCursor,
+    Unmatched,
+    creates_procedure,
+    nesting_change,
+    tokenize,
+)
 
 _LOOPS = ("WHILE", "FOR")
 _CASES = ("IF", "ELSEIF", "WHEN")
@@ -29,6 +37,31 @@ def begins_block(cursor: TokenCursor) -> bool:
     """Read BEGIN with its label, if it has one; return whether it came next."""
     _skip_label(cursor)
     return cursor.words("BEGIN")
+
+
+def is_atomic(text: str) -> bool:
+    """Return whether a block is a transaction.
+
+    >>> [is_atomic(text) for text in ("BEGIN ATOMIC END", "a: begin atomic END", "BEGIN NOT ATOMIC END")]
+    [True, True, False]
+    """
+    cursor = TokenCursor(tokenize(text) or ())
+    _skip_label(cursor)
+    return cursor.words("BEGIN", "ATOMIC")
+
+
+def without_atomic(text: str) -> str:
+    """Return a script as Spark parses it: without ATOMIC, with blanks that keep the positions of errors.
+
+    >>> without_atomic("BEGIN ATOMIC SELECT 1; END")
+    'BEGIN        SELECT 1; END'
+    """
+    edits = [
+        Edit(other.start, other.end, " " * len(other.text))
+        for one, other in pairwise(tokenize(text) or ())
+        if (one.word, other.word) == ("BEGIN", "ATOMIC")
+    ]
+    return apply_edits(text, edits)
 
 
 def script_trigger(words: Sequence[str]) -> str:

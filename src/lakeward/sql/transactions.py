@@ -75,6 +75,11 @@ def begin(spark: SparkSession, *, is_interactive: bool, is_implicit: bool = Fals
     return True
 
 
+def has_transaction(spark: SparkSession) -> bool:
+    """Return whether the session has a transaction."""
+    return java_session(spark).sessionUUID() in _open_transactions()
+
+
 def commit(spark: SparkSession) -> bool:
     """End the transaction of a session; return False if it has none."""
     transaction = _take(spark)

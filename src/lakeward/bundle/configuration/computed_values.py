@@ -16,14 +16,8 @@ from typing import Any
 
 from lakeward.bundle.configuration.node import Node, Path, lift, walk
 from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
+from lakeward.bundle.configuration.workspace_paths import bundle_folders
 from lakeward.bundle.git_sources import read_checkout
-
-_FOLDERS = {
-    "file_path": "files",
-    "artifact_path": "artifacts",
-    "state_path": "state",
-    "resource_path": "resources",
-}
 
 
 def short_name(user: str) -> str:
@@ -67,17 +61,12 @@ def current_user(user: str) -> dict[str, Any]:
 def complete_workspace(tree: Node, user: str) -> Node:
     """Return `tree` with `workspace` completed: `current_user`, `root_path` and the folders below it.
 
-    Paths in the file take precedence; `~/` in the root path is the user's home in the workspace.
+    Paths in the file take precedence.
     """
     given = tree.section("workspace")
     place = given.position
-    home = "/Workspace/Users/${workspace.current_user.userName}"
-    entries = {"root_path": lift(home + "/.bundle/${bundle.name}/${bundle.target}", place)}
-    entries |= {key: lift(f"${{workspace.root_path}}/{folder}", place) for key, folder in _FOLDERS.items()}
-    entries |= {key: child for key, child in given.children.items() if child.value is not None}
-    root = entries["root_path"]
-    if isinstance(root.value, str) and (root.value == "~" or root.value.startswith("~/")):
-        entries["root_path"] = Node(home + root.value[1:], root.position)
+    set_here = {key: child for key, child in given.children.items() if child.value is not None}
+    entries = set_here | bundle_folders(given)
     entries["current_user"] = lift(current_user(user), place)
     return Node({**tree.children, "workspace": Node(entries, place)}, tree.position)
 

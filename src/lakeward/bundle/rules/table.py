@@ -8,6 +8,7 @@ from lakeward.bundle.configuration.field_types import FIELD_TYPE
 from lakeward.bundle.configuration.findings import Finding
 from lakeward.bundle.configuration.known_fields import REPEATED_KEY, UNKNOWN_FIELD
 from lakeward.bundle.configuration.permissions import LEVELS
+from lakeward.bundle.configuration.workspace_paths import REPEATED_PREFIX
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules import access, compute, files, local, tasks, timing
 from lakeward.bundle.rules.rule import Rule, position_of
@@ -225,6 +226,12 @@ RULES: Sequence[Rule] = (
         severity="warning",
         holds="A mapping has each key once.",
         fix="Remove one of them.",
+    ),
+    Rule(
+        name=REPEATED_PREFIX,
+        severity="warning",
+        holds="References to folders of the bundle have no prefix `/Workspace` of their own.",
+        fix="Write `${workspace.file_path}/x`, not `/Workspace/${workspace.file_path}/x`.",
     ),
     Rule(
         name=UNKNOWN_FIELD,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from lakeward.sql.construct import (
     syntax_error,
 )
 from lakeward.sql.constructs.catalogs import schema_and_pattern
+from lakeward.sql.constructs.transactions import AtomicBlock
 from lakeward.sql.procedures import (
     KIND,
     Mode,
@@ -34,9 +36,10 @@ from lakeward.sql.procedures import (
     require_procedure,
     store_procedure,
 )
-from lakeward.sql.script import begins_block
+from lakeward.sql.script import begins_block, is_atomic, is_script, without_atomic
 from lakeward.sql.session_context import current_context, matches_pattern
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, tokenize
+from lakeward.sql.transactions import has_transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,6 +88,7 @@ class CreateProcedure(Command):
         body = self.procedure.body
         # Spark takes a label within a block alone.
         text = body if body[:5].upper() == "BEGIN" else f"BEGIN {body}; END"
+        text = without_atomic(text) if is_atomic(body) else text
         java_session(spark).sessionState().sqlParser().parsePlan(text)
         created = round(time.time() * 1_000_000)
         store_procedure(context, full, replace(self.procedure, owner=context.settings.user, created=created))
@@ -163,7 +167,19 @@ class CallProcedures(Command):
 
     def run(self, spark: SparkSession) -> DataFrame:
         context = current_context(spark)
-        text = expand_calls(self.text, lambda name: require_procedure(context, name))
+        is_part = has_transaction(spark)
+        called: list[Procedure] = []
+
+        def find(name: Sequence[str]) -> tuple[tuple[str, ...], Procedure]:
+            full, procedure = require_procedure(context, name)
+            called.append(procedure)
+            return full, procedure
+
+        text = expand_calls(self.text, find, in_transaction=is_part)
+        # The first procedure of a CALL is the one that it names.
+        is_atomic_call = not is_script(tokenize(self.text) or ()) and is_atomic(called[0].body)
+        if is_part or is_atomic_call:
+            text = without_atomic(text)
         level = getattr(_levels, "level", 0) + 1
         if level > _MAX_LEVELS:
             raise SqlError(
@@ -173,7 +189,7 @@ class CallProcedures(Command):
             )
         _levels.level = level
         try:
-            return spark.sql(text)
+            return AtomicBlock(text).run(spark) if is_atomic_call else spark.sql(text)
         finally:
             _levels.level = level - 1
 

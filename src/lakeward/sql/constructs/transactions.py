@@ -7,7 +7,6 @@ https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-txn-begin 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
@@ -15,12 +14,11 @@ from lakeward.sql.construct import (
     BEGINNING,
     Command,
     Construct,
-    Edit,
     RewriteResult,
     Rows,
-    apply_edits,
     in_area,
 )
+from lakeward.sql.script import without_atomic
 from lakeward.sql.token_cursor import TRANSACTION_WORDS, TokenCursor
 from lakeward.sql.transactions import begin, commit, is_autocommit, roll_back, set_autocommit
 
@@ -121,16 +119,7 @@ def _atomic_block(cursor: TokenCursor) -> RewriteResult:
     first = cursor.at
     cursor.need("BEGIN", "ATOMIC")
     cursor.finish()
-    text = cursor.text(first)
-    tokens = cursor.read(first)
-    offset = tokens[0].start
-    edits = []
-    for one, other in pairwise(tokens):
-        if (one.word, other.word) == ("BEGIN", "ATOMIC"):
-            # Blanks keep the positions of errors.
-            start = other.start - offset
-            edits.append(Edit(start, start + len(other.text), " " * len(other.text)))
-    return AtomicBlock(apply_edits(text, edits))
+    return AtomicBlock(without_atomic(cursor.text(first)))
 
 
 def _begin(cursor: TokenCursor) -> RewriteResult:
