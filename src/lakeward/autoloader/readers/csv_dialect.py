@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -228,9 +229,7 @@ class CsvDialect:
 
 def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
     """Return lines with content, without comments and skipped rows; records with `multiLine`."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    text = data.decode(dialect.encoding, "replace")
+    text = data.removeprefix(codecs.BOM_UTF8).decode(dialect.encoding, "replace")
     if dialect.separator is not None:
         lines = text.split(dialect.separator)
     else:
