@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
 from lakeward.errors import CloudFilesError, UnknownFieldException
@@ -142,6 +143,25 @@ def test_names_are_case_sensitive_by_default(tmp_path: Path, cf_format: str) -> 
     assert strict == {"status": None, "_r": f'{{"Status":"SHIPPED","_file_path":"file:{path}"}}'}
     loose = rows_of([path], schema_of(status="string"), rescued="_r", readerCaseSensitive=False, **options)
     assert loose == [{"status": "SHIPPED", "_r": None}]
+
+
+@pytest.mark.rule("4.4", "4.2")
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize(
+    "fields", [{"a": 1, "A": 2}, {"A": 2, "a": 1}, {"A": 1, "B": 2}, {"B": 2, "A": 1}], ids=str
+)
+def test_of_fields_that_differ_in_case_one_is_read_and_the_others_are_rescued(
+    tmp_path: Path, fields: dict[str, int], is_nested: bool
+) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.Table.from_pylist([{"r": fields} if is_nested else fields]), path)
+    schema = StructType.fromDDL("r struct<a: bigint>" if is_nested else "a bigint")
+    row = rows_of([path], schema, rescued="_r", readerCaseSensitive=False, cf_format="parquet")[0]
+    read, rescued = row, json.loads(row["_r"])
+    if is_nested:
+        read, rescued = row["r"], rescued["r"]
+    assert read["a"] == 1
+    assert [name for name in fields if rescued.get(name) == 2]
 
 
 @pytest.mark.rule("4.4", "2.2.11")
