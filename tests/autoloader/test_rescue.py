@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
@@ -162,6 +164,33 @@ def test_of_fields_that_differ_in_case_one_is_read_and_the_others_are_rescued(
         read, rescued = row["r"], rescued["r"]
     assert read["a"] == 1
     assert [name for name in fields if rescued.get(name) == 2]
+
+
+@pytest.mark.rule("4.4")
+@pytest.mark.parametrize("rescued", [None, "_r"])
+@pytest.mark.parametrize(
+    ("shape", "wrap"),
+    [
+        ("array<{}>", lambda record: [record, None]),
+        ("map<string,{}>", lambda record: {"k": record, "none": None}),
+        ("array<array<{}>>", lambda record: [[record], None]),
+        ("struct<l:array<{}>>", lambda record: {"l": [record]}),
+        ("array<struct<r:{}>>", lambda record: [{"r": record}]),
+    ],
+)
+def test_records_in_arrays_and_maps_are_matched_in_another_case(
+    tmp_path: Path, shape: str, wrap: Callable[[Any], Any], rescued: str | None
+) -> None:
+    path = tmp_path / "a.parquet"
+    found, wanted = (
+        StructType.fromDDL(f"v {shape.format(record)}") for record in ("struct<Id:int>", "struct<id:int>")
+    )
+    rows = pa.array([wrap({"Id": 1}), None], to_arrow_schema(found).field("v").type)
+    pq.write_table(pa.table({"v": rows}), path)
+    read = rows_of([path], wanted, rescued=rescued, readerCaseSensitive=False, cf_format="parquet")
+    expected = pa.array([wrap({"id": 1}), None], to_arrow_schema(wanted).field("v").type)
+    assert [row["v"] for row in read] == expected.to_pylist()
+    assert not any(row.get("_r") for row in read)
 
 
 @pytest.mark.rule("4.4", "2.2.11")

@@ -71,13 +71,38 @@ class ColumnCast:
         A plain cast would hide a type mismatch. Missing fields of records are null. Remaining record fields
         are those that the schema lacks or has with another type (assumed).
         """
-        if array.type == target:
-            return array, None
-        if self.fits(array.type, target):
-            return self._cast(array, target), None
+        named = self.adopt_names(array, target)
+        if named.type == target:
+            return named, None
+        if self.fits(named.type, target):
+            return self._cast(named, target), None
         if pa.types.is_struct(array.type) and pa.types.is_struct(target):
             return self._split_record(array, target)
         return None, array
+
+    def adopt_names(self, array: pa.Array, target: pa.DataType) -> pa.Array:
+        """Return lists and maps with the schema's names of fields, where names match in another case."""
+        if self.case_sensitive or not pa.types.is_nested(array.type) or pa.types.is_struct(array.type):
+            return array
+        return array.view(self._renamed(array.type, target))
+
+    def _renamed(self, found: pa.DataType, target: pa.DataType) -> pa.DataType:
+        if pa.types.is_list(found) and pa.types.is_list(target):
+            return pa.list_(found.value_field.with_type(self._renamed(found.value_type, target.value_type)))
+        if pa.types.is_map(found) and pa.types.is_map(target):
+            keys = self._renamed(found.key_type, target.key_type)
+            items = self._renamed(found.item_type, target.item_type)
+            return pa.map_(found.key_field.with_type(keys), found.item_field.with_type(items))
+        if pa.types.is_struct(found) and pa.types.is_struct(target):
+            names = [field.name for field in found]
+            wanted = {self.match_name(field.name, names): field for field in target}
+            return pa.struct([self._renamed_field(field, wanted.get(field.name)) for field in found])
+        return found
+
+    def _renamed_field(self, found: pa.Field, target: pa.Field | None) -> pa.Field:
+        if target is None:
+            return found
+        return pa.field(target.name, self._renamed(found.type, target.type))
 
     def match_name(self, name: str, names: Sequence[str]) -> str | None:
         """Return the name in `names` that matches a file's `name`."""

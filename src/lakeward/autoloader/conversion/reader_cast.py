@@ -48,6 +48,7 @@ class ReaderCast:
                 lambda child, field: (self.convert(child, field.type, (*path, field.name)), None),
             )
             return build_record(array, target, fields)
+        array = self.columns.adopt_names(array, target)
         kept, _ = self.columns.split(array, target)
         if kept is not None:
             return kept
