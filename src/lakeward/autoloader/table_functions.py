@@ -83,7 +83,7 @@ def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, A
     if schema is not None:
         columns = source.match_columns(files, schema, rescued)
         return source.frame(spark, files, columns, rescued=rescued, user_schema=schema)
-    columns = source.infer_columns(files)
+    columns = source.infer_columns(spark, files)
     if rescued is not None and rescued in columns.data.names:
         parameters = {"columnName": quote_name([rescued])}
         raise SqlError(
