@@ -141,22 +141,32 @@ class RequestHandler:
             context=self.context,
             is_secure=request.url.scheme == "https",
         )
-        if not route.upload:
-            data = bytearray()
-            async for chunk in request.stream():
-                data += chunk
-                if len(data) > most:
-                    raise too_large(most)
-            received = call(data=bytes(data))
-            if inspect.iscoroutinefunction(route.handler):
-                # It waits without occupying a thread.
-                try:
-                    return 200, await route.handler(received)
-                except Exception as error:  # noqa: BLE001  # raised again where the request has not caused it
-                    return refuse(error, received, self.note)
-            if route.quick:
-                return handle_request(route.handler, received, self.note)
-            return await to_thread.run_sync(handle_request, route.handler, received, self.note)
+        receive = self._receive_upload if route.upload else self._receive_json
+        return await receive(request, route, call, most)
+
+    async def _receive_json(
+        self, request: Request, route: Route, call: Callable[..., ServerRequest], most: int
+    ) -> tuple[int, Any]:
+        data = bytearray()
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > most:
+                raise too_large(most)
+        received = call(data=bytes(data))
+        if inspect.iscoroutinefunction(route.handler):
+            # It waits without occupying a thread.
+            try:
+                return 200, await route.handler(received)
+            except Exception as error:  # noqa: BLE001  # raised again where the request has not caused it
+                return refuse(error, received, self.note)
+        if route.quick:
+            return handle_request(route.handler, received, self.note)
+        return await to_thread.run_sync(handle_request, route.handler, received, self.note)
+
+    async def _receive_upload(
+        self, request: Request, route: Route, call: Callable[..., ServerRequest], most: int
+    ) -> tuple[int, Any]:
+        """Write the body to a file, which the handler moves or reads."""
         aside = self.uploads / f"{uuid.uuid4().hex}.part"
         try:
             self.uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
