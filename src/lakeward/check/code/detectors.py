@@ -115,21 +115,24 @@ def report_chain(root: ast.expr, links: list[Link], environment: Environment, si
     for kind, link in zip(kinds, links, strict=False):
         # A chain begins to be a DataFrame with the first step that only a DataFrame has.
         owner = kind or _proven(link.name)
-        if owner is None or not link.name:
-            continue
-        if owner in _SPARK_KINDS:
-            detail = _keyword(link)
-            if owner == "stream_writer" and link.name in STREAM_STARTS:
-                detail = _untriggered(links)
-            sink.emit("spark", f"{owner}.{link.name}", link.line, link.column, detail)
-        _tables(owner, link, environment, sink)
-        if owner == "conf" and link.name in ("get", "set"):
-            _conf(link, environment, sink)
+        if owner is not None and link.name:
+            _step(owner, link, links, environment, sink)
     _options(links, environment, sink)
     _pipeline_sink(root, links, environment, sink)
     for link in links:
         if link.name in _EXPRESSIONS and link.call is not None:
             _expressions(link, environment, sink)
+
+
+def _step(owner: str, link: Link, links: list[Link], environment: Environment, sink: Sink) -> None:
+    """Report what a link of a chain does with `owner`, the kind of object before it."""
+    if owner in _SPARK_KINDS:
+        starts_stream = owner == "stream_writer" and link.name in STREAM_STARTS
+        detail = _untriggered(links) if starts_stream else _keyword(link)
+        sink.emit("spark", f"{owner}.{link.name}", link.line, link.column, detail)
+    _tables(owner, link, environment, sink)
+    if owner == "conf" and link.name in ("get", "set"):
+        _conf(link, environment, sink)
 
 
 def _pipeline_sink(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:

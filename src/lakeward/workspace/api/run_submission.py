@@ -7,7 +7,7 @@ Source: https://docs.databricks.com/api/workspace/jobs/runnow and its siblings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -92,22 +92,7 @@ def repair(call: ServerRequest) -> Any:
     _refuse_active(run)
     request = _request(call, "jobs/runs/repair")
     _require_latest_repair(run, request.get("latest_repair_id"))
-    keys = set(request.get("rerun_tasks") or ())
-    known = {task["task_key"] for task in run["tasks"]}
-    if keys - known:
-        raise invalid_parameter(f"The run has no task '{min(keys - known)}'.")
-    if call.flag("rerun_all_failed_tasks"):
-        done = ("SUCCESS", "EXCLUDED", "DISABLED")
-        keys |= {task["task_key"] for task in run["tasks"] if task["state"].get("result_state") not in done}
-    if call.flag("rerun_dependent_tasks"):
-        while more := {
-            task["task_key"]
-            for task in run["tasks"]
-            if task["task_key"] not in keys and any(edge["task_key"] in keys for edge in task["depends_on"])
-        }:
-            keys |= more
-    if not keys:
-        raise invalid_parameter("No task to repair was specified.")
+    keys = _tasks_to_repair(call, run["tasks"], set(request.get("rerun_tasks") or ()))
     repair_id = call.store.number()
     given = request.get("job_parameters") or {}
     overriding = given_parameters(request)
@@ -130,6 +115,27 @@ def repair(call: ServerRequest) -> Any:
     note_tasks(call.context, changed)
     launch(call, changed)
     return {"repair_id": repair_id}
+
+
+def _tasks_to_repair(call: ServerRequest, tasks: Sequence[Document], named: set[str]) -> set[str]:
+    """Return the tasks that the request names, as failed ones and as their dependents. Raises ApiError."""
+    unknown = named - {task["task_key"] for task in tasks}
+    if unknown:
+        raise invalid_parameter(f"The run has no task '{min(unknown)}'.")
+    keys = named
+    if call.flag("rerun_all_failed_tasks"):
+        done = ("SUCCESS", "EXCLUDED", "DISABLED")
+        keys |= {task["task_key"] for task in tasks if task["state"].get("result_state") not in done}
+    if call.flag("rerun_dependent_tasks"):
+        while more := {
+            task["task_key"]
+            for task in tasks
+            if task["task_key"] not in keys and any(edge["task_key"] in keys for edge in task["depends_on"])
+        }:
+            keys |= more
+    if not keys:
+        raise invalid_parameter("No task to repair was specified.")
+    return keys
 
 
 def _refuse_active(run: Document) -> None:
