@@ -89,7 +89,7 @@ def _read_script(file: Path) -> dict[str, Any]:
     return found
 
 
-def _points(groups: Any) -> Iterator[tuple[str, str]]:
+def _points(groups: object) -> Iterator[tuple[str, str]]:
     for lines in groups.values() if isinstance(groups, Mapping) else ():
         for line in lines.splitlines() if isinstance(lines, str) else lines:
             name, equals, value = str(line).partition("=")

@@ -214,7 +214,7 @@ def _text(diagnostic: Mapping[str, Any]) -> str:
     return f"{summary.rstrip('.')}{where}." + (f"\n{detail}" if detail else "")
 
 
-def _position(place: Any, code: PythonCode) -> Position:
+def _position(place: object, code: PythonCode) -> Position:
     if not isinstance(place, Mapping) or not place.get("file"):
         return code.position
     return Position(str(place["file"]), int(place.get("line") or 0), int(place.get("column") or 1))
@@ -286,11 +286,11 @@ def _place_of(path: Path, result: _Result, before: Mapping[Path, Node], code: Py
     return known or (before[path].position if path in before else code.position)
 
 
-def _differs(node: Node, value: Any) -> bool:
+def _differs(node: Node, value: object) -> bool:
     return bool(_compact(plain(node)) != _compact(value))
 
 
-def _compact(value: Any) -> Any:
+def _compact(value: object) -> Any:
     """Return `value` without what the package leaves out: empty mappings, lists and values."""
     if isinstance(value, Mapping):
         entries = {key: _compact(child) for key, child in value.items()}
@@ -300,7 +300,7 @@ def _compact(value: Any) -> Any:
     return value
 
 
-def _located(value: Any, path: Path, locations: Mapping[str, Position], place: Position) -> Node:
+def _located(value: object, path: Path, locations: Mapping[str, Position], place: Position) -> Node:
     """Return plain `value` as a tree, each node at the nearest known place of the code."""
     here = locations.get(show(path), place)
     if isinstance(value, Mapping):
@@ -311,7 +311,9 @@ def _located(value: Any, path: Path, locations: Mapping[str, Position], place: P
     return lift(value, here)
 
 
-def _overlaid(node: Node, value: Any, path: Path, locations: Mapping[str, Position], place: Position) -> Node:
+def _overlaid(
+    node: Node, value: object, path: Path, locations: Mapping[str, Position], place: Position
+) -> Node:
     """Return `value` as a tree that keeps the nodes of `node`, with their places, where nothing changed."""
     if not _differs(node, value):
         return node

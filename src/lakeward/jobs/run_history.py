@@ -53,7 +53,7 @@ def save_run(
     past: PreviousRun,
     *,
     started: datetime | None = None,
-    records: Sequence[Any] = (),
+    records: Sequence[object] = (),
 ) -> None:
     """Store `run`, what a repair of it needs, and the `records` of its tasks for its report, atomically."""
     folder = run_folder(jobs, key, run.run_id)

@@ -22,7 +22,7 @@ from lakeward.jobs.job_run import PlannedJobRun, TaskLauncher
 from lakeward.jobs.pipelines import ensure_schemas_and_volumes
 from lakeward.jobs.run_history import PreviousRun, delete_old_runs, load_previous_run, save_progress, save_run
 from lakeward.jobs.run_loop import RunLoop
-from lakeward.jobs.run_results import JobRun, PipelineSelection, TaskResult
+from lakeward.jobs.run_results import JobRun, PipelineSelection, RunEvent, TaskResult
 from lakeward.jobs.task_graph import TaskGraphState, TaskState
 from lakeward.jobs.task_process import PrestartedWorker
 from lakeward.jobs.wheels import unpack_wheels
@@ -30,6 +30,7 @@ from lakeward.private_folders import private_folder
 from lakeward.run_files import run_folder
 
 if TYPE_CHECKING:
+    from lakeward.pipelines import Progress
     from lakeward.session import Settings
 
 _log = logging.getLogger(__name__)
@@ -82,8 +83,8 @@ class RunListeners:
 
     stdout: TextIO | None = None
     on_output: Callable[[str, str], None] | None = None
-    on_event: Callable[[Any], None] | None = None
-    on_update: Callable[[str, str, Any], None] = lambda *_: None
+    on_event: Callable[[RunEvent], None] | None = None
+    on_update: Callable[[str, str, Progress], None] = lambda *_: None
 
 
 def run(

@@ -291,7 +291,7 @@ def _column(field: dict[str, Any]) -> dict[str, Any]:
     return {**shown, "comment": comment} if comment else shown
 
 
-def _type_name(kind: Any) -> str:
+def _type_name(kind: object) -> str:
     """Return a nested type as DDL writes it.
 
     >>> _type_name({"type": "array", "elementType": "long"})

@@ -185,7 +185,7 @@ def _align(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
-def _shown(value: Any, *, longest: int = _LONGEST) -> str:
+def _shown(value: object, *, longest: int = _LONGEST) -> str:
     """Return a value as short text: NULL for None, text in quotes."""
     text = "NULL" if value is None else repr(value) if isinstance(value, (str, bytes)) else str(value)
     text = text.replace("\n", "\\n")

@@ -74,7 +74,7 @@ def failure(condition: str, position: Position, message: str, *, next_step: str 
     return BundleError(condition, f"{position}: {message}", next_step=next_step)
 
 
-def lift(value: Any, position: Position) -> Node:
+def lift(value: object, position: Position) -> Node:
     """Return plain `value` as a tree in which every node has `position`."""
     if isinstance(value, Mapping):
         return Node({str(key): lift(child, position) for key, child in value.items()}, position)

@@ -203,7 +203,7 @@ def _upload(api: Api, contents: Mapping[str, Path], known: dict[str, str]) -> in
     return written
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 

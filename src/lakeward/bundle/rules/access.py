@@ -105,7 +105,7 @@ def _entries(bundle: Bundle) -> Iterator[tuple[Path, str, Mapping[str, Any]]]:
                 yield ("resources", kind, key, "permissions", number), kind, entry
 
 
-def _settings(value: Any, path: Path) -> Iterator[tuple[Path, str, str]]:
+def _settings(value: object, path: Path) -> Iterator[tuple[Path, str, str]]:
     if isinstance(value, Mapping):
         for name, child in value.items():
             if isinstance(child, str):

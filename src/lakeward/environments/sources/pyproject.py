@@ -68,7 +68,7 @@ def _groups(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
                 yield f"pyproject.toml [tool.hatch.envs.{environment}]", use, settings.get(key) or []
 
 
-def _included(groups: Mapping[str, Any], entries: Iterable[Any], seen: tuple[str, ...]) -> Iterator[str]:
+def _included(groups: Mapping[str, Any], entries: Iterable[object], seen: tuple[str, ...]) -> Iterator[str]:
     for entry in entries:
         if isinstance(entry, str):
             yield entry

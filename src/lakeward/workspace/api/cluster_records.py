@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace as with_fields
-from typing import Any
 
 import orjson
 
@@ -102,7 +101,7 @@ def requested_id(call: ServerRequest) -> str:
 _MOST_EVENTS = 500
 
 
-def events(call: ServerRequest) -> Any:
+def events(call: ServerRequest) -> Document:
     """List events of a cluster, newest first unless `order` is ASC."""
     given = read_fields(
         call.body,

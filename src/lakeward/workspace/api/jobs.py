@@ -29,7 +29,7 @@ _SINGLE = (
 _NO_SETTINGS = ("access_control_list", "idempotency_token", "run_name")
 
 
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a job."""
     settings = settings_of(call.body)
     acl = access_control_list(call, call.body.get("access_control_list"))
@@ -47,14 +47,14 @@ def create(call: ServerRequest) -> Any:
     return {"job_id": job_id}
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return a job with its settings."""
     job = job_of(call, call.required("job_id"))
     require(call, "jobs", str(job["job_id"]), "CAN_VIEW")
     return job
 
 
-def list_jobs(call: ServerRequest) -> Any:
+def list_jobs(call: ServerRequest) -> Document:
     """Return all jobs that the user may see, the newest first; their tasks only with `expand_tasks`."""
     jobs = [
         job
@@ -166,7 +166,7 @@ _KEYS = {
 }
 
 
-def _merged(name: str, old: Any, new: Any) -> Any:
+def _merged(name: str, old: object, new: object) -> Any:
     field = _KEYS.get(name)
     if field is None or not isinstance(old, list) or not isinstance(new, list):
         return new

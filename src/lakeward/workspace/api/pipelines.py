@@ -46,7 +46,7 @@ _NO_SETTINGS = ("allow_duplicate_names", "dry_run", "expected_last_modified", "p
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a pipeline."""
     spec = _spec(call, "pipelines/create")
     _refuse_duplicate(call, spec)
@@ -64,12 +64,12 @@ def create(call: ServerRequest) -> Any:
     return {"pipeline_id": pipeline_id}
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return a pipeline with its settings and newest updates."""
     return require_pipeline(call, "CAN_VIEW").to_json()
 
 
-def list_pipelines(call: ServerRequest) -> Any:
+def list_pipelines(call: ServerRequest) -> Document:
     """Return all pipelines that the user may see and that match `filter`."""
     matches = compile_filter(call.query.get("filter", ""))
     call.number("max_results", 0, most=_MAX_RESULTS)
@@ -136,7 +136,7 @@ def delete(call: ServerRequest) -> None:
 
 
 @exclusively
-def start_update(call: ServerRequest) -> Any:
+def start_update(call: ServerRequest) -> Document:
     """Start an update; one at a time."""
     pipeline = require_stored(call, "CAN_RUN").body
     pipeline_id = pipeline["pipeline_id"]
@@ -172,7 +172,7 @@ def _cancel(call: ServerRequest, update: Document) -> None:
             UpdateRecorder(call.store, pipeline, update).record_end({}, canceled=True)
 
 
-def get_update(call: ServerRequest) -> Any:
+def get_update(call: ServerRequest) -> Document:
     """Return the current state of an update."""
     pipeline = require_pipeline(call, "CAN_VIEW")
     update_id = call.path_parameter.partition("/")[2]
@@ -182,12 +182,12 @@ def get_update(call: ServerRequest) -> Any:
     return {"update": update}
 
 
-def list_updates(call: ServerRequest) -> Any:
+def list_updates(call: ServerRequest) -> Document:
     """Return the updates of a pipeline, the newest first."""
     return paginate(call, require_pipeline(call, "CAN_VIEW").updates(), "updates", default=5)
 
 
-def list_events(call: ServerRequest) -> Any:
+def list_events(call: ServerRequest) -> Document:
     """Return the events of a pipeline, newest first. Raises ApiError for an unknown filter."""
     newest_first = "timestamp asc" not in call.query.get("order_by", "")
     pipeline = require_pipeline(call, "CAN_VIEW")
@@ -202,7 +202,7 @@ def list_events(call: ServerRequest) -> Any:
     return paginate_query(call, stored, "events", default=25, most=250)
 
 
-def graph(call: ServerRequest) -> Any:
+def graph(call: ServerRequest) -> Document:
     """Return the datasets of a pipeline and what each reads, as its newest update found them."""
     pipeline_id = require_stored(call, "CAN_VIEW").pipeline_id
     return call.store.get("graph", pipeline_id) or {"datasets": []}

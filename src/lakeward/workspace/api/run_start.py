@@ -86,8 +86,8 @@ def _change_finally(store: Store, run_id: int, edit: Callable[[Document], None])
 
 
 def start_run(
-    call: ServerRequest, settings: Document, *, job_id: int, token: str | None = None, **facts: Any
-) -> dict[str, Any]:
+    call: ServerRequest, settings: Document, *, job_id: int, token: str | None = None, **facts: object
+) -> Document:
     """Record a run, and start it unless its job has as many runs as it may have; return its ids."""
     # A token is one of its job or, for a submitted run, of its user.
     key = f"job/{job_id}/{token}" if job_id else f"user/{call.caller}/{token}"

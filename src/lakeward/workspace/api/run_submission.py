@@ -25,7 +25,7 @@ from lakeward.workspace.state.store import Document, now
 _LONGEST_TOKEN, _MOST_PARAMETERS = 64, 10_000
 
 
-def run_now(call: ServerRequest) -> Any:
+def run_now(call: ServerRequest) -> Document:
     """Start a run of a job; it is queued or skipped at the job's limit of concurrent runs."""
     job = job_of(call, call.required("job_id"))
     job_id, settings = job["job_id"], job["settings"]
@@ -67,7 +67,7 @@ def trigger_run(call: ServerRequest, job: Document, cause: str) -> None:
     )
 
 
-def submit(call: ServerRequest) -> Any:
+def submit(call: ServerRequest) -> Document:
     """Start a run of tasks that belong to no job."""
     request = _request(call, "jobs/runs/submit")
     acl = access_control_list(call, request.get("access_control_list"))
@@ -86,7 +86,7 @@ def submit(call: ServerRequest) -> Any:
     )
 
 
-def repair(call: ServerRequest) -> Any:
+def repair(call: ServerRequest) -> Document:
     """Run tasks of an ended run again, on request with the tasks that depend on them."""
     run = run_of(call, call.required("run_id"), "CAN_MANAGE_RUN")
     _refuse_active(run)
@@ -143,7 +143,7 @@ def _refuse_active(run: Document) -> None:
         raise ApiError(400, "INVALID_STATE", "A run that is active cannot be repaired.")
 
 
-def _require_latest_repair(run: Document, given: Any) -> None:
+def _require_latest_repair(run: Document, given: object) -> None:
     """Refuse a repair that does not name the one before it: its client has not seen what that changed."""
     repairs = [each["id"] for each in run.get("repair_history") or () if "id" in each]
     if repairs and given != repairs[-1]:
@@ -227,9 +227,9 @@ _SELECTIONS = {
 }
 
 
-def pipeline_flags(given: Mapping[str, Any]) -> dict[str, Any]:
+def pipeline_flags(given: Mapping[str, Any]) -> Document:
     """Return the selection of `pipeline_params` as the updates of the run get it."""
-    flags: dict[str, Any] = {flag: given[name] for name, flag in _SELECTIONS.items() if given.get(name)}
+    flags: Document = {flag: given[name] for name, flag in _SELECTIONS.items() if given.get(name)}
     return {**flags, "full_refresh_all": True} if given.get("full_refresh") else flags
 
 

@@ -185,7 +185,7 @@ class RequestHandler:
                 aside.unlink(missing_ok=True)
 
 
-def to_response(status: int, answer: Any, *, head: bool) -> Response:
+def to_response(status: int, answer: object, *, head: bool) -> Response:
     """Return an answer as a response with the id of the workspace."""
     common = {"X-Databricks-Org-Id": str(WORKSPACE_ID), "X-Content-Type-Options": "nosniff"}
     if status >= 400 and isinstance(answer, dict) and "message" in answer:
@@ -204,7 +204,7 @@ def header_text(text: str) -> str:
     return "".join(character if " " <= character <= "~" else "?" for character in text[:500]).strip()
 
 
-def encode_answer(answer: Any) -> bytes:
+def encode_answer(answer: object) -> bytes:
     """Return an answer as JSON; names of files that are not UTF-8 have U+FFFD in them."""
     try:
         return orjson.dumps(answer)
@@ -254,7 +254,7 @@ def has_two_lengths(request: Request) -> bool:
     return "transfer-encoding" in request.headers and "content-length" in request.headers
 
 
-def refuse_modified(request: Request, answer: Any) -> None:
+def refuse_modified(request: Request, answer: object) -> None:
     """Raise ApiError for a file that is newer than the one of which the client has a part already.
 
     databricks-sdk downloads large files in ranges, and would join those of two versions.

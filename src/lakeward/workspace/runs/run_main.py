@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
+from lakeward.workspace.state.store import Document
 
 if TYPE_CHECKING:
-    from lakeward.jobs import PrestartedWorker, RunTrigger
+    from lakeward.jobs import PrestartedWorker, RunTrigger, TaskProgress, TaskResult
+    from lakeward.pipelines import Progress
     from lakeward.session import Settings
 
 Emit = Callable[[Mapping[str, Any]], None]
@@ -79,7 +81,7 @@ def prestart_task_process(order: Mapping[str, Any]) -> list[PrestartedWorker]:
 
 def execute_run(
     order: Mapping[str, Any], folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]
-) -> dict[str, Any]:
+) -> Document:
     """Execute a run or update and return its result.
 
     `emit` gets each event, and each secret before code can read it.
@@ -133,7 +135,7 @@ def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
 
 def run_job(
     order: Mapping[str, Any], settings: Settings, folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]
-) -> dict[str, Any]:
+) -> Document:
     """Run a job, each task in a process of its own."""
     from lakeward import jobs
     from lakeward.dbutils import redact
@@ -143,14 +145,13 @@ def run_job(
     key, *_ = bundle.jobs
     run_id = order["run_id"]
 
-    def on_event(event: Any) -> None:
-        task = getattr(event, "task_key", None)
-        if task is None:
+    def on_event(event: jobs.RunEvent) -> None:
+        if not isinstance(event, jobs.TaskProgress):
             return
         update = event.update.as_json() if event.update is not None else None
-        emit({"task": task, "state": _state(event), "seconds": event.seconds, "update": update})
+        emit({"task": event.task_key, "state": _state(event), "seconds": event.seconds, "update": update})
 
-    def on_update(task: str, pipeline: str, progress: Any) -> None:
+    def on_update(task: str, pipeline: str, progress: Progress) -> None:
         step = {"task": task, "pipeline": order["ids"]["pipelines"][pipeline], "progress": vars(progress)}
         emit({"step": step})
 
@@ -192,12 +193,12 @@ def origin_of(trigger: Mapping[str, Any]) -> RunTrigger:
     return RunTrigger(**{**trigger, "at": at})
 
 
-def _state(task: Any) -> str:
+def _state(task: TaskProgress | TaskResult) -> str:
     # `lakeward run` calls this a failure, the API has a word of its own.
     return "TIMEDOUT" if task.timed_out else str(task.state)
 
 
-def update_pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, emit: Emit) -> dict[str, Any]:
+def update_pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, emit: Emit) -> Document:
     """Update a pipeline."""
     from lakeward import jobs
     from lakeward.workspace.runs.deployed_bundle import bundle_of

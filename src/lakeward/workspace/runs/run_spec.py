@@ -155,7 +155,7 @@ def _local_pipeline(spec: Document, settings: Settings) -> Document:
     return local
 
 
-def _localize(holder: Any, name: str, settings: Settings) -> None:
+def _localize(holder: object, name: str, settings: Settings) -> None:
     if isinstance(holder, dict) and isinstance(holder.get(name), str):
         holder[name] = _local(holder[name], settings)
 

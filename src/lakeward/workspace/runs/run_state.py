@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakeward.workspace.runs.run_process import ProcessResult
@@ -25,7 +25,9 @@ _TASK_STATES = {
 }
 
 
-def new_run(run_id: int, settings: Document, *, numbers: Any, at: int, **facts: Any) -> Document:
+def new_run(
+    run_id: int, settings: Document, *, numbers: Callable[[], int], at: int, **facts: object
+) -> Document:
     """Return a pending run; `numbers()` returns ids for its tasks."""
     return {
         "run_id": run_id,
@@ -137,7 +139,7 @@ def abandon(run: Document, reason: str, at: int) -> None:
             each["error"] = reason
 
 
-def repair(run: Document, keys: set[str], *, numbers: Any, repair_id: int, at: int) -> None:
+def repair(run: Document, keys: set[str], *, numbers: Callable[[], int], repair_id: int, at: int) -> None:
     """Give tasks a new attempt and make the run pending again."""
     history = run["repair_history"] = history_of(run) or [{"type": "ORIGINAL", **_attempt(run)}]
     for task in run["tasks"]:

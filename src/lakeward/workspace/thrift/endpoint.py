@@ -9,7 +9,6 @@ Source: https://docs.databricks.com/integrations/compute-details
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from anyio import to_thread
 
@@ -23,14 +22,14 @@ _PLATFORM_CLUSTER = re.compile(r"\d{4}-\d{6}-\w+")
 _HEADERS = {"Content-Type": "application/x-thrift"}
 
 
-async def warehouse(call: ServerRequest) -> Any:
+async def warehouse(call: ServerRequest) -> ApiResponse:
     """Answer a call to a SQL warehouse."""
     key = call.path_parameter
     await to_thread.run_sync(require_warehouse, call, key)
     return await _answer(call, key)
 
 
-async def cluster(call: ServerRequest) -> Any:
+async def cluster(call: ServerRequest) -> ApiResponse:
     """Answer a call to a cluster: the local warehouse runs its statements."""
     key = call.path_parameter.rpartition("/")[2]
     if not _PLATFORM_CLUSTER.fullmatch(key) and not is_placeholder(key, ("cluster",)):
