@@ -275,7 +275,7 @@ def prompt_session(settings: Settings) -> PromptSession[str]:
 
 
 def completer(spark: SparkSession) -> WordCompleter:
-    """Completes the names of the current schema's tables on Tab."""
+    """Return a completer for the tables of the current schema."""
     from prompt_toolkit.completion import WordCompleter
 
     names: list[str] = []

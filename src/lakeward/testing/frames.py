@@ -90,7 +90,7 @@ def schema_of(given: Any) -> StructType:
 
 
 def column_types(schema: StructType, check_nullable: bool) -> list[tuple[str, str]]:
-    """Names and types; the types inside a type count, too."""
+    """Return names and types; types inside a type count, too."""
     return [
         (
             field.name,
@@ -166,7 +166,7 @@ def _grid(columns: Sequence[str], rows: Sequence[Row], mark: str) -> Iterator[st
 
 
 def schema_report(rows: Sequence[tuple[str, str | None, str | None]]) -> str:
-    """Columns side by side: name, actual type, expected type; what differs is marked."""
+    """Return the columns with actual and expected types as a table; differences are marked."""
     lines = ["Schemas are not equal:"]
     cells = [("column", "actual", "expected"), *((n, a or "(none)", e or "(none)") for n, a, e in rows)]
     marks = [

@@ -18,7 +18,7 @@ from lakeward.errors import CloudFilesError
 
 
 def use_delta_format(reason: str) -> CloudFilesError:
-    """Return the error of a Delta table that is read as files; `reason` says what shows that it is one.
+    """Return the error of a Delta table that is read as files; `reason` is the evidence for it.
 
     Source: https://docs.databricks.com/aws/en/error-messages/error-classes (CF_USE_DELTA_FORMAT)
     """

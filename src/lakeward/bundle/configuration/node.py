@@ -1,4 +1,4 @@
-"""Configuration as a tree whose every node knows the file, line and column it was written at.
+"""Configuration as a tree; each node has the file, line and column of its text.
 
 All passes of the loader are functions from `Node` to `Node`; nodes are never changed in place, so a pass
 may share what it does not touch.

@@ -90,7 +90,7 @@ def assign_variables(tree: Node, sources: VariableSources) -> Node:
 
 
 def _looked_up(name: str, lookup: Node) -> Node:
-    """Return the placeholder of an id that only a workspace knows: kind and name, `warehouse:shared`."""
+    """Return the placeholder of an id that only a workspace has: kind and name, `warehouse:shared`."""
     kinds = list(lookup.children)
     if len(kinds) != 1 or kinds[0] not in LOOKUPS:
         message = f"the lookup of the variable `{name}` names exactly one kind of thing and its name."

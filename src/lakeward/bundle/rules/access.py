@@ -57,7 +57,7 @@ def scope_names(bundle: Bundle) -> Iterator[Breach]:
 
 
 def shared_scopes(bundle: Bundle) -> Iterator[Breach]:
-    """In mode development, a scope whose name is the same for everybody."""
+    """Yield scopes that all users of a target in mode development would share."""
     if bundle.mode != "development":
         return
     user = bundle.config["workspace"]["current_user"]

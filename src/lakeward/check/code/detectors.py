@@ -136,7 +136,7 @@ def _step(owner: str, link: Link, links: list[Link], environment: Environment, s
 
 
 def _pipeline_sink(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
-    """The table that a sink of a pipeline writes: `create_sink(…, options={"tableName": …})`."""
+    """Report the table that a sink of a pipeline writes: `create_sink(…, options={"tableName": …})`."""
     for link in links:
         name = link.name or (root.id if isinstance(root, ast.Name) else "")
         options = link.argument(2, "options") if name == "create_sink" else None
@@ -155,7 +155,7 @@ def _table_name(node: ast.expr | None, environment: Environment) -> str | None:
 
 
 def _expressions(link: Link, environment: Environment, sink: Sink) -> None:
-    """Functions of the platform in expressions of SQL: `F.expr("bit_reverse(a)")`."""
+    """Report functions of the platform in expressions of SQL: `F.expr("bit_reverse(a)")`."""
     for argument in link.call.args if link.call is not None else ():
         found = text_of(argument, environment.constants)
         for name in missing_functions_in(found.value) if found is not None else ():
@@ -220,7 +220,7 @@ def _conf(link: Link, environment: Environment, sink: Sink) -> None:
 
 
 def _options(links: list[Link], environment: Environment, sink: Sink) -> None:
-    """Formats, and the options of Auto Loader: all of a `cloudFiles` chain, elsewhere by their prefix."""
+    """Report formats and options of Auto Loader: all of a `cloudFiles` chain, elsewhere by prefix."""
     constants = environment.constants
     formats = [
         (link, found)

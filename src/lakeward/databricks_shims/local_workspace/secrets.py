@@ -119,7 +119,7 @@ def put_acl(call: ApiRequest) -> None:
 
 @exclusively
 def delete_acl(call: ApiRequest) -> None:
-    """Take a principal's permission away."""
+    """Revoke a principal's permission."""
     scope, principal = _allowed(call, "MANAGE"), call.required("principal")
     acls = _files(call).acls(scope)
     if acls.pop(principal, None) is None:

@@ -64,7 +64,7 @@ def read(call: ApiRequest) -> dict[str, Any]:
 
 @exclusively
 def update(call: ApiRequest) -> dict[str, Any]:
-    """Another name for a volume; its files go along."""
+    """Rename a volume with its files."""
     parts, folder = _existing(call)
     name = call.body.get("new_name")
     if name:

@@ -86,7 +86,7 @@ def _is(text: str, name: str) -> bool:
 
 
 def _dynamic(content: Mapping[str, Any], root: Path) -> Iterator[Declarations]:
-    """Requirements files that setuptools reads `dependencies` and `optional-dependencies` from."""
+    """Yield requirements of the files that setuptools reads for dynamic `dependencies`."""
     dynamic = _table(_table(_table(content, "tool"), "setuptools"), "dynamic")
     yield from _files(_table(dynamic, "dependencies").get("file"), Role.RUN, root)
     for extra, settings in _table(dynamic, "optional-dependencies").items():

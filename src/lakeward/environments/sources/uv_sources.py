@@ -18,7 +18,7 @@ from lakeward.environments.sources.reading import indexes, read_toml
 
 
 def apply_uv_sources(found: Declarations, content: Mapping[str, Any], root: Path) -> Declarations:
-    """`found` with the packages that uv takes from a folder, a repository or an address taken from there."""
+    """Return `found` with the sources of uv: a folder, a repository or an address of a package."""
     settings = (content.get("tool") or {}).get("uv") or {}
     sources: dict[str, Any] = {
         canonicalize_name(name): source for name, source in (settings.get("sources") or {}).items()

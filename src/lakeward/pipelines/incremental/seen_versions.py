@@ -68,7 +68,7 @@ def describe_view(
 
 
 def view_declaration(dataset: Dataset) -> list[Any]:
-    """Return what of its declaration a view stores: it is written again when any of it changes."""
+    """Return the parts of a view's declaration that it stores: a change of any rewrites the view."""
     options = dataset.options
     return [
         [[each.name, each.constraint, each.action] for each in dataset.expectations],

@@ -34,7 +34,7 @@ def create_catalog(call: ServerRequest) -> Document:
 
 
 def update_catalog(call: ServerRequest) -> Document:
-    """Another comment, other properties."""
+    """Change comment and properties."""
     (name,) = catalog_handlers.existing_parts(call, 1)
     if call.body.get("new_name"):
         raise ApiError(501, "NOT_IMPLEMENTED", "A catalog cannot be renamed here: create another one.")
@@ -64,7 +64,7 @@ def create_schema(call: ServerRequest) -> Document:
 
 
 def update_schema(call: ServerRequest) -> Document:
-    """Another comment, other properties; a new name is refused, since tables know where they are."""
+    """Change comment and properties; a new name is refused, because tables store their location."""
     parts = catalog_handlers.existing_parts(call, 2)
     catalog_handlers.require_changeable_schema(call, *parts)
     if call.body.get("new_name"):

@@ -33,7 +33,7 @@ _OWN = {"catalog": ("USE_CATALOG", "CREATE_SCHEMA"), "schema": ("USE_SCHEMA",)}
 
 
 def read(call: ServerRequest) -> Document:
-    """Return who has which privileges on an object, on request of one principal alone."""
+    """Return the principals and their privileges on an object, on request of one principal alone."""
     kind, name = _securable(call)
     return {"privilege_assignments": _assignments(call, kind, name)}
 
@@ -58,7 +58,7 @@ def list_effective(call: ServerRequest) -> Document:
 
 @exclusively
 def change(call: ServerRequest) -> Document:
-    """Give and take privileges. Raises ApiError for unknown ones."""
+    """Grant and revoke privileges. Raises ApiError for unknown ones."""
     kind, name = _securable(call)
     kept = read_grants(call, kind, name)
     for each in parse_object(call.body, "grants/update").get("changes") or ():

@@ -72,7 +72,7 @@ def list_jobs(call: ServerRequest) -> Document:
 
 
 def reset(call: ServerRequest) -> None:
-    """Other settings instead; without `run_as` the job keeps the one that it has."""
+    """Replace the settings of a job; without `run_as` it keeps its own."""
     job_id = call.required("job_id")
     given = parse_object(call.body, "jobs/reset").get("new_settings")
     if given is None:
@@ -95,7 +95,7 @@ def _require_manager(call: ServerRequest, job_id: str) -> None:
 
 
 def update(call: ServerRequest) -> None:
-    """Some settings changed, some removed; lists of tasks and the like are merged by their keys."""
+    """Change some settings and remove others; lists such as tasks are merged by key."""
     job_id = call.required("job_id")
     _require_manager(call, job_id)
     request = parse_object(call.body, "jobs/update")
@@ -119,7 +119,7 @@ def update(call: ServerRequest) -> None:
 
 
 def delete(call: ServerRequest) -> None:
-    """Forget a job; its runs stay known."""
+    """Delete a job; its runs are kept."""
     job_id = call.required("job_id")
     # A damaged one can be deleted by an administrator alone.
     if not (is_admin(call) and call.store.is_damaged("job", job_id)):

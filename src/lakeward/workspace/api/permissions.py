@@ -35,7 +35,7 @@ def read(call: ServerRequest) -> Document:
 
 @exclusively
 def replace(call: ServerRequest) -> Document:
-    """Another list instead. Raises ApiError unless a job or pipeline has exactly one owner in it."""
+    """Replace the list. Raises ApiError unless a job or pipeline has exactly one owner in it."""
     kind, key = _named(call)
     require(call, kind, key, "CAN_MANAGE")
     return _kept(call, kind, key, _entries(call, kind))

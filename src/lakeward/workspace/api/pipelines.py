@@ -109,7 +109,7 @@ def compile_filter(text: str) -> Callable[[Document], bool]:
 
 @exclusively
 def edit(call: ServerRequest) -> None:
-    """Other settings; what is left out is gone. Raises ApiError where they changed meanwhile."""
+    """Replace all settings of a pipeline. Raises ApiError if another client has changed them."""
     pipeline = require_stored(call, "CAN_MANAGE").body
     pipeline_id = pipeline["pipeline_id"]
     spec = {**_spec(call, "pipelines/edit"), "id": pipeline_id}
@@ -127,7 +127,7 @@ def edit(call: ServerRequest) -> None:
 
 
 def delete(call: ServerRequest) -> None:
-    """Forget a pipeline; its tables stay."""
+    """Delete a pipeline; its tables are kept."""
     pipeline_id = require_stored(call, "CAN_MANAGE").pipeline_id
     for update in call.store.find("update", parent=pipeline_id, active=True):
         _cancel(call, update)

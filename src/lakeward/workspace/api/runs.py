@@ -48,7 +48,7 @@ def get(call: ServerRequest) -> Document:
 
 
 def list_runs(call: ServerRequest) -> Document:
-    """Runs that the user may see, the newest first."""
+    """List the runs that the user may see, the newest first."""
     _check_filters(call)
     job_id = call.query.get("job_id") or None
     active = True if call.flag("active_only") else False if call.flag("completed_only") else None
@@ -92,12 +92,12 @@ def _listed(call: ServerRequest, answer: Document) -> Document:
 
 
 def cancel(call: ServerRequest) -> None:
-    """Ask a run to stop; one that has ended stays as it is."""
+    """Cancel a run; one that has ended does not change."""
     _cancel(call, run_of(call, call.required("run_id"), "CAN_MANAGE_RUN"))
 
 
 def cancel_all(call: ServerRequest) -> None:
-    """Ask all runs of a job to stop, or all queued ones: of the job, without one of the workspace."""
+    """Cancel all runs of a job, or all queued ones: of the job, or without one of the workspace."""
     queued = call.flag("all_queued_runs")
     job_id = call.text("job_id") if queued else call.required("job_id")
     if job_id:
@@ -139,7 +139,7 @@ def log(call: ServerRequest) -> Document:
 
 
 def delete(call: ServerRequest) -> None:
-    """Forget a run that has ended."""
+    """Delete a run that has ended."""
     # The level is assumed.
     run = run_of(call, call.required("run_id"), "CAN_MANAGE")
     if run_state.is_active(run):

@@ -44,6 +44,6 @@ class RequestLog:
         return self._file.open("ab")
 
     def close(self) -> None:
-        """Give the file free."""
+        """Close the file."""
         with self._lock:
             self._stream.close()

@@ -68,7 +68,7 @@ class RunProcess:
         threading.Thread(target=self._run, name=f"run {self.folder.name}", daemon=True).start()
 
     def cancel(self, reason: str = "") -> None:
-        """Ask the process to stop, and end it soon."""
+        """Interrupt the process, and kill it after a grace period."""
         self._reason = reason
         self._stop.set()
 
