@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from lakeward.databricks_shims.local_workspace import (
     MAX_INTEGER,
@@ -29,6 +28,7 @@ from lakeward.workspace.api.pipeline_records import (
 )
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.runs.run_messages import RunMessage
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
 from lakeward.workspace.runs.update_recorder import UpdateRecorder, filter_events
@@ -218,7 +218,7 @@ def _launch(call: ServerRequest, pipeline: Document, update: Document, recorder:
         "dry_run": bool(update.get("validate_only")),
     }
 
-    def on_event(event: Mapping[str, Any]) -> None:
+    def on_event(event: RunMessage) -> None:
         if "progress" in event:
             recorder.record_progress(event["progress"])
 
