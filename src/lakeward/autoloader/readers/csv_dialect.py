@@ -187,11 +187,7 @@ class CsvDialect:
         while at < end:
             char = line[at]
             if char == self.escape and at + 1 < end and line[at + 1] in (self.quote, self.escape):
-                if self.escape != self.quote:
-                    out.append(line[at + 1] if line[at + 1] == self.quote else self.escape)
-                    at += 2
-                    continue
-                out.append(self.quote)
+                out.append(line[at + 1])
                 at += 2
                 continue
             if char == self.quote:

@@ -199,27 +199,29 @@ def with_overrides(settings: Document, body: Document) -> Document:
         return settings
     if settings.get("parameters"):
         raise invalid_parameter(f"The job has job parameters, so the run cannot have {min(given)}.")
-    tasks = []
-    for task in settings.get("tasks") or ():
-        changed = dict(task)
-        for kind in ("spark_python_task", "python_wheel_task"):
-            if kind in task and "python_params" in given:
-                changed[kind] = {**task[kind], "parameters": given["python_params"]}
-        if "python_wheel_task" in task and "python_named_params" in given:
-            changed["python_wheel_task"] = {
-                **task["python_wheel_task"],
-                "named_parameters": given["python_named_params"],
-            }
-        if "notebook_task" in task and "notebook_params" in given:
-            merged = {**(task["notebook_task"].get("base_parameters") or {}), **given["notebook_params"]}
-            changed["notebook_task"] = {**task["notebook_task"], "base_parameters": merged}
-        if "sql_task" in task and "sql_params" in given:
-            merged = {**(task["sql_task"].get("parameters") or {}), **given["sql_params"]}
-            changed["sql_task"] = {**task["sql_task"], "parameters": merged}
-        tasks.append(changed)
+    tasks = [_with_overrides(task, given) for task in settings.get("tasks") or ()]
     return {**settings, "tasks": tasks}
 
 
+def _with_overrides(task: Document, given: Document) -> Document:
+    changed = dict(task)
+    for kind in ("spark_python_task", "python_wheel_task"):
+        if kind in task and "python_params" in given:
+            changed[kind] = {**task[kind], "parameters": given["python_params"]}
+    if "python_wheel_task" in task and "python_named_params" in given:
+        named = {"named_parameters": given["python_named_params"]}
+        changed["python_wheel_task"] = {**task["python_wheel_task"], **named}
+    for kind, field, name in _MERGED:
+        if kind in task and name in given:
+            changed[kind] = {**task[kind], field: {**(task[kind].get(field) or {}), **given[name]}}
+    return changed
+
+
+# Tasks whose parameters of the request are added to their own: kind, its field, field of the request.
+_MERGED = (
+    ("notebook_task", "base_parameters", "notebook_params"),
+    ("sql_task", "parameters", "sql_params"),
+)
 _SELECTIONS = {
     "refresh_selection": "refresh",
     "full_refresh_selection": "full_refresh",
