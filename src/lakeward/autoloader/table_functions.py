@@ -191,7 +191,7 @@ def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, di
     return path, options
 
 
-def _constant(function: str, key: str, value: Any) -> str:
+def _constant(function: str, key: str, value: object) -> str:
     if isinstance(value, dict) and "not_constant" in value:
         parameters = {"funcName": f"`{function}`", "paramName": f"`{key}`", "paramType": '"STRING"'}
         raise SqlError("NON_FOLDABLE_ARGUMENT", f"{key} must be a constant.", parameters=parameters)

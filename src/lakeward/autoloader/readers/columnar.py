@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
 
-def rescued_json(value: Any) -> str | None:
+def rescued_json(value: object) -> str | None:
     """Return a value as JSON, times as ISO text with a zone (AL-4.1.3); None for nothing to rescue."""
     plain = _json_value(value)
     return None if plain is None else _JSON.encode(plain).decode()
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> Any:
     if isinstance(value, datetime):
         zoned = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
         return zoned.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

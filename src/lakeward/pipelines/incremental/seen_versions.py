@@ -100,5 +100,5 @@ def seen_versions_in(metadata: str | None) -> SeenVersions | None:
         return None
 
 
-def _hash(value: Any) -> str:
+def _hash(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
