@@ -92,6 +92,6 @@ def _documents(file: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def member_id(member: Any) -> str:
+def member_id(member: object) -> str:
     """Return the id of a member of a group, as SCIM has it."""
     return str(member.get("value") if isinstance(member, dict) else member)

@@ -81,7 +81,7 @@ def process_connection(environ: Mapping[str, str] = os.environ) -> Connection | 
 
 @contextmanager
 def use_connection(host: str, file: Path) -> Iterator[None]:
-    """Lead code of this process, and of its children, to the workspace within the block."""
+    """Connect code of this process and its children to the workspace within the block."""
     variables = connection_variables(host, file)
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)

@@ -25,6 +25,8 @@ from lakeward.autoloader.discovery.line_ranges import read_lines
 from lakeward.autoloader.discovery.object_store import ArrowStorage
 from lakeward.autoloader.discovery.storage import LocalStorage, Storage
 from lakeward.autoloader.read_plan import ReadPlan, divide
+from lakeward.autoloader.readers.csv_dialect import CsvDialect
+from lakeward.autoloader.readers.csv_fast_path import is_regular_dialect
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import plan_of, schema_of
 
@@ -146,6 +148,19 @@ def test_files_without_lines_of_their_own_are_read_as_a_whole(
     path = tmp_path / "records.json"
     path.write_text(CONTENTS["lines"])
     assert plan_partitions([status_of(path)], plan_for(**WHOLE[options])) == [[status_of(path)]]
+
+
+@pytest.mark.parametrize("option", ["encoding", "charset"])
+@pytest.mark.parametrize("name", ["UTF-8", "utf-8", "UTF8", "utf_8"])
+def test_every_name_of_utf_8_is_the_same_encoding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, option: str
+) -> None:
+    monkeypatch.setattr(read_plan, "MIN_PART_BYTES", 7)
+    path = tmp_path / "records.json"
+    path.write_text(CONTENTS["lines"])
+    plan = plan_for(**{option: name})
+    assert len(plan_partitions([status_of(path)], plan)) > 1
+    assert is_regular_dialect(CsvDialect.of(plan.user_options))
 
 
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "zst", "zstd", "deflate", "snappy"])

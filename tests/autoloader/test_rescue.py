@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
 from lakeward.errors import CloudFilesError, UnknownFieldException
@@ -142,6 +145,52 @@ def test_names_are_case_sensitive_by_default(tmp_path: Path, cf_format: str) -> 
     assert strict == {"status": None, "_r": f'{{"Status":"SHIPPED","_file_path":"file:{path}"}}'}
     loose = rows_of([path], schema_of(status="string"), rescued="_r", readerCaseSensitive=False, **options)
     assert loose == [{"status": "SHIPPED", "_r": None}]
+
+
+@pytest.mark.rule("4.4", "4.2")
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize(
+    "fields", [{"a": 1, "A": 2}, {"A": 2, "a": 1}, {"A": 1, "B": 2}, {"B": 2, "A": 1}], ids=str
+)
+def test_of_fields_that_differ_in_case_one_is_read_and_the_others_are_rescued(
+    tmp_path: Path, fields: dict[str, int], is_nested: bool
+) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.Table.from_pylist([{"r": fields} if is_nested else fields]), path)
+    schema = StructType.fromDDL("r struct<a: bigint>" if is_nested else "a bigint")
+    row = rows_of([path], schema, rescued="_r", readerCaseSensitive=False, cf_format="parquet")[0]
+    read, rescued = row, json.loads(row["_r"])
+    if is_nested:
+        read, rescued = row["r"], rescued["r"]
+    assert read["a"] == 1
+    assert [name for name in fields if rescued.get(name) == 2]
+
+
+@pytest.mark.rule("4.4")
+@pytest.mark.parametrize("rescued", [None, "_r"])
+@pytest.mark.parametrize(
+    ("shape", "wrap"),
+    [
+        ("array<{}>", lambda record: [record, None]),
+        ("map<string,{}>", lambda record: {"k": record, "none": None}),
+        ("array<array<{}>>", lambda record: [[record], None]),
+        ("struct<l:array<{}>>", lambda record: {"l": [record]}),
+        ("array<struct<r:{}>>", lambda record: [{"r": record}]),
+    ],
+)
+def test_records_in_arrays_and_maps_are_matched_in_another_case(
+    tmp_path: Path, shape: str, wrap: Callable[[Any], Any], rescued: str | None
+) -> None:
+    path = tmp_path / "a.parquet"
+    found, wanted = (
+        StructType.fromDDL(f"v {shape.format(record)}") for record in ("struct<Id:int>", "struct<id:int>")
+    )
+    rows = pa.array([wrap({"Id": 1}), None], to_arrow_schema(found).field("v").type)
+    pq.write_table(pa.table({"v": rows}), path)
+    read = rows_of([path], wanted, rescued=rescued, readerCaseSensitive=False, cf_format="parquet")
+    expected = pa.array([wrap({"id": 1}), None], to_arrow_schema(wanted).field("v").type)
+    assert [row["v"] for row in read] == expected.to_pylist()
+    assert not any(row.get("_r") for row in read)
 
 
 @pytest.mark.rule("4.4", "2.2.11")

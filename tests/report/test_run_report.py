@@ -19,7 +19,7 @@ from lakeward.cli.report import report as report_command
 from lakeward.jobs import JobRun, TaskResult
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_history import PreviousRun, save_run
-from lakeward.jobs.runner import task_records
+from lakeward.jobs.run_records import task_records
 from lakeward.jobs.task_graph import AttemptResult, TaskGraphState
 from lakeward.report import build_run_report, write_page
 from tests.report.events import Events

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from lakeward.session import condition_of
+from tests.conditions import failing
 
 TABLE = "main.default.not_null"
 
@@ -123,9 +124,8 @@ def test_rows_that_a_row_filter_hides_are_checked(spark: SparkSession, create: C
     create(row="1, CAST(NULL AS STRING)")
     spark.sql("CREATE OR REPLACE FUNCTION main.default.hide_one(id INT) RETURN id <> 1")
     spark.sql(f"ALTER TABLE {TABLE} SET ROW FILTER main.default.hide_one ON (id)")
-    with pytest.raises(PySparkException) as failed:
+    with failing("DELTA_NEW_NOT_NULL_VIOLATION"):
         spark.sql(f"ALTER TABLE {TABLE} ALTER COLUMN name SET NOT NULL")
-    assert condition_of(failed.value) == "DELTA_NEW_NOT_NULL_VIOLATION"
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,8 @@ def test_columns_that_cannot_be_constrained(
     spark: SparkSession, create: Callable[..., None], columns: str, row: str, column: str, condition: str
 ) -> None:
     create(columns, row=row)
-    with pytest.raises(PySparkException) as failed:
+    with failing(condition):
         spark.sql(f"ALTER TABLE {TABLE} ALTER COLUMN {column} SET NOT NULL")
-    assert condition_of(failed.value) == condition
 
 
 def test_a_field_of_a_struct_that_is_not_null(spark: SparkSession, create: Callable[..., None]) -> None:

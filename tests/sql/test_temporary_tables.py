@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from lakeward.session import condition_of
 from lakeward.sql import Refusal, rewrite
 from lakeward.sql.constructs.temporary_tables import CreateTemporaryTable
+from tests.conditions import failing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,9 +72,8 @@ def test_a_temporary_table_is_read_written_and_dropped(spark: SparkSession) -> N
         assert sorted(map(tuple, spark.table("scratch").collect())) == [(1, "x"), (3, "y")]
         assert spark.table("main.default.scratch").collect() == [("permanent",)]
         assert spark.newSession().table("main.default.scratch").columns == ["name"]
-        with pytest.raises(PySparkException) as caught:
+        with failing("TEMP_TABLE_OR_VIEW_ALREADY_EXISTS"):
             spark.sql("CREATE TEMP TABLE scratch (id INT)")
-        assert condition_of(caught.value) == "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS"
         spark.sql("CREATE OR REPLACE TEMP TABLE scratch AS SELECT 5 AS five")
         assert spark.sql("SELECT five FROM scratch").collect() == [(5,)]
     finally:

@@ -79,7 +79,7 @@ def _has_lines(plan: ReadPlan) -> bool:
     from lakeward.autoloader.readers.json_text import JsonText
 
     text = JsonText.of(options)
-    return text.encoding is None and text.separator is None
+    return text.encoding == "utf-8" and text.separator is None
 
 
 def _is_unchanged(status: FileStatus) -> bool:

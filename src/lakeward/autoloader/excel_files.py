@@ -47,7 +47,10 @@ def _read_path(
         ) from None
     if not source.options.flag("recursiveFileLookup"):
         files = source.without_subfolders(files)
-    columns = source.infer_columns(files) if schema is None else source.match_columns(files, schema, None)
+    if schema is None:
+        columns = source.infer_columns(spark, files)
+    else:
+        columns = source.match_columns(files, schema, None)
     return source.frame(spark, files, columns, rescued=None, user_schema=schema)
 
 

@@ -224,18 +224,23 @@ class FileSource:
 
     def infer_columns(
         self,
+        spark: SparkSession,
         files: Sequence[FileStatus],
         *,
         of: Sequence[FileStatus] | None = None,
         adds_corrupt: bool = False,
     ) -> ResolvedSchema:
-        """Infer the columns of `files` from `of`, or from all of them, and apply hints.
+        """Infer the columns of `files` and apply hints.
 
-        With `adds_corrupt` malformed JSON records get a column, where nothing else keeps them.
-        Raises CloudFilesError if nothing can be inferred.
+        Args:
+            spark: The session, whose settings apply.
+            files: The files to read.
+            of: The files whose records have the columns; default: all.
+            adds_corrupt: Whether malformed JSON records get a column, where nothing else keeps them.
+
+        Raises:
+            CloudFilesError: Nothing can be inferred.
         """
-        from pyspark.sql import SparkSession
-
         from lakeward.autoloader.schema.schema_resolution import (
             ResolvedSchema,
             apply_hints_option,
@@ -248,7 +253,7 @@ class FileSource:
             files,
             lambda: files if of is None else of,
             is_batch=True,
-            nanos_as_long=reads_nanos_as_long(SparkSession.active()),
+            nanos_as_long=reads_nanos_as_long(spark),
             adds_corrupt=adds_corrupt,
         )
         if has_fixed_schema(self.options):

@@ -51,7 +51,7 @@ def _record_schema(state: _ReaderState, schema: Any) -> None:
     state.schema = schema
 
 
-def _record_option(state: _ReaderState, key: str, value: Any) -> None:
+def _record_option(state: _ReaderState, key: str, value: object) -> None:
     _record_options(state, **{key: value})
 
 

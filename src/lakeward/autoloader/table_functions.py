@@ -83,7 +83,7 @@ def read_files(spark: SparkSession, positional: list[Any], named: Mapping[str, A
     if schema is not None:
         columns = source.match_columns(files, schema, rescued)
         return source.frame(spark, files, columns, rescued=rescued, user_schema=schema)
-    columns = source.infer_columns(files)
+    columns = source.infer_columns(spark, files)
     if rescued is not None and rescued in columns.data.names:
         parameters = {"columnName": quote_name([rescued])}
         raise SqlError(
@@ -191,7 +191,7 @@ def _arguments(positional: list[Any], named: Mapping[str, Any]) -> tuple[str, di
     return path, options
 
 
-def _constant(function: str, key: str, value: Any) -> str:
+def _constant(function: str, key: str, value: object) -> str:
     if isinstance(value, dict) and "not_constant" in value:
         parameters = {"funcName": f"`{function}`", "paramName": f"`{key}`", "paramType": '"STRING"'}
         raise SqlError("NON_FOLDABLE_ARGUMENT", f"{key} must be a constant.", parameters=parameters)

@@ -44,7 +44,7 @@ class ResolutionOptions:
 
     Attributes:
         root: The folder of the bundle.
-        user: Who deploys.
+        user: The user who deploys.
         target: The target, None for the default one.
         variables: Values of variables from the command line.
         environ: The environment.
@@ -75,8 +75,8 @@ def load(
     """Return the bundle in folder `root` as its `target`.
 
     Without `target`, DATABRICKS_BUNDLE_TARGET names it, else the file's default does. `variables` are values
-    from the command line; `user` is who deploys (default: USER). Raises BundleError with file, line and
-    column for everything that cannot be read.
+    from the command line; `user` is the user who deploys (default: USER). Raises BundleError with file, line
+    and column for everything that cannot be read.
     """
     return _load(root, target, variables, user, environ, is_static=False)
 

@@ -38,7 +38,7 @@ _BACKEND = "setuptools.build_meta:__legacy__"
 def read_setuptools_project(folder: Path, backend: str | None) -> Distribution | None:
     """Return the project of setup.cfg and setup.py in `folder`, None without both.
 
-    A name that only a run of setup.py knows is taken to be that of the folder.
+    A name that setup.py computes is taken to be that of the folder.
     """
     script, config = folder / "setup.py", folder / "setup.cfg"
     if not script.is_file() and not config.is_file():
@@ -89,7 +89,7 @@ def _read_script(file: Path) -> dict[str, Any]:
     return found
 
 
-def _points(groups: Any) -> Iterator[tuple[str, str]]:
+def _points(groups: object) -> Iterator[tuple[str, str]]:
     for lines in groups.values() if isinstance(groups, Mapping) else ():
         for line in lines.splitlines() if isinstance(lines, str) else lines:
             name, equals, value = str(line).partition("=")

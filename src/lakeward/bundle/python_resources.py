@@ -214,7 +214,7 @@ def _text(diagnostic: Mapping[str, Any]) -> str:
     return f"{summary.rstrip('.')}{where}." + (f"\n{detail}" if detail else "")
 
 
-def _position(place: Any, code: PythonCode) -> Position:
+def _position(place: object, code: PythonCode) -> Position:
     if not isinstance(place, Mapping) or not place.get("file"):
         return code.position
     return Position(str(place["file"]), int(place.get("line") or 0), int(place.get("column") or 1))
@@ -242,20 +242,11 @@ def _applied(phase: str, tree: Node, result: _Result, code: PythonCode, initiali
         for kind, resources in (result.config.get("resources") or {}).items()
         for key, resource in (resources or {}).items()
     }
-    adds = phase == "load_resources"
-    changed: dict[Path, Node] = {}
-    for path, resource in after.items():
-        place = _place_of(path, result, before, code)
-        if path not in before:
-            if not adds:
-                message = f"a mutator added {_name(path)}; mutators only change resources."
-                raise failure("PYTHON_FAILED", place, message)
-            changed[path] = _located(resource, path, result.locations, place)
-        elif adds and _differs(before[path], resource):
-            message = f"{_name(path)} is defined both in Python and at {before[path].position}."
-            raise failure("RESOURCE_DUPLICATE", place, message, next_step="Rename one of them.")
-        elif _differs(before[path], resource):
-            changed[path] = _overlaid(before[path], resource, path, result.locations, place)
+    changed = {
+        path: node
+        for path, resource in after.items()
+        if (node := _changed_resource(phase, path, resource, before, result, code)) is not None
+    }
     gone = [path for path in before if path not in after and plain(before[path])]
     if gone:
         raise failure(
@@ -269,6 +260,37 @@ def _applied(phase: str, tree: Node, result: _Result, code: PythonCode, initiali
     for path, node in _resources(initialize(part)):
         tree = with_value(tree, path, node)
     return tree
+
+
+def _changed_resource(
+    phase: str, path: Path, resource: object, before: Mapping[Path, Node], result: _Result, code: PythonCode
+) -> Node | None:
+    """Return a resource that the code has added or changed, None for one that is as before.
+
+    Args:
+        phase: `load_resources`, which only adds, or a phase of mutators, which only change.
+        path: The path of the resource.
+        resource: Its settings after the phase.
+        before: The resources before the phase.
+        result: The result of the phase.
+        code: The code of the bundle.
+
+    Raises:
+        BundleError: The code did what the phase does not allow.
+    """
+    place = _place_of(path, result, before, code)
+    adds = phase == "load_resources"
+    if path not in before:
+        if adds:
+            return _located(resource, path, result.locations, place)
+        message = f"a mutator added {_name(path)}; mutators only change resources."
+        raise failure("PYTHON_FAILED", place, message)
+    if not _differs(before[path], resource):
+        return None
+    if adds:
+        message = f"{_name(path)} is defined both in Python and at {before[path].position}."
+        raise failure("RESOURCE_DUPLICATE", place, message, next_step="Rename one of them.")
+    return _overlaid(before[path], resource, path, result.locations, place)
 
 
 def _resources(tree: Node) -> Iterator[tuple[Path, Node]]:
@@ -286,11 +308,11 @@ def _place_of(path: Path, result: _Result, before: Mapping[Path, Node], code: Py
     return known or (before[path].position if path in before else code.position)
 
 
-def _differs(node: Node, value: Any) -> bool:
+def _differs(node: Node, value: object) -> bool:
     return bool(_compact(plain(node)) != _compact(value))
 
 
-def _compact(value: Any) -> Any:
+def _compact(value: object) -> Any:
     """Return `value` without what the package leaves out: empty mappings, lists and values."""
     if isinstance(value, Mapping):
         entries = {key: _compact(child) for key, child in value.items()}
@@ -300,7 +322,7 @@ def _compact(value: Any) -> Any:
     return value
 
 
-def _located(value: Any, path: Path, locations: Mapping[str, Position], place: Position) -> Node:
+def _located(value: object, path: Path, locations: Mapping[str, Position], place: Position) -> Node:
     """Return plain `value` as a tree, each node at the nearest known place of the code."""
     here = locations.get(show(path), place)
     if isinstance(value, Mapping):
@@ -311,7 +333,9 @@ def _located(value: Any, path: Path, locations: Mapping[str, Position], place: P
     return lift(value, here)
 
 
-def _overlaid(node: Node, value: Any, path: Path, locations: Mapping[str, Position], place: Position) -> Node:
+def _overlaid(
+    node: Node, value: object, path: Path, locations: Mapping[str, Position], place: Position
+) -> Node:
     """Return `value` as a tree that keeps the nodes of `node`, with their places, where nothing changed."""
     if not _differs(node, value):
         return node

@@ -8,7 +8,7 @@ from typing import Any
 
 from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.bundle.resolved_bundle import Bundle
-from lakeward.bundle.schedules import timers_of
+from lakeward.bundle.schedules import Timer, timers_of
 from lakeward.quartz_cron import CronError
 
 
@@ -98,7 +98,7 @@ def _resource(
     return summary
 
 
-def _next(timer: Any, now: datetime | None) -> list[str]:
+def _next(timer: Timer, now: datetime | None) -> list[str]:
     if now is None or timer.paused:
         return []
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lakeward.check.model import Finding, Use
@@ -71,14 +71,7 @@ def schemas_needed(
         there: Catalogs (`c`) and schemas (`c.s`) of the project's lakehouses.
     """
     uses = list(uses)
-    made = {use.name.strip(".").lower() for use in uses if use.kind == "creates_schema"}
-    made.update(part for name in there for part in (name.lower(), name.lower().partition(".")[0]))
-    for use in uses:
-        # A dataset of a pipeline or a seed makes its schema.
-        if use.kind == "creates" and use.detail != "written":
-            made.update(_above(use.name.lower()))
-    # CREATE SCHEMA fails where its catalog is missing: it makes the schema alone.
-    made |= {name.rpartition(".")[2] for name in made}
+    made = _schemas_made(uses, there)
     texts = [text.lower() for text in declarations]
     for use in uses:
         if use.kind == "needs_catalog" and use.name not in _THERE:
@@ -96,6 +89,18 @@ def schemas_needed(
                 'first, as with `lakeward sql -e "…"`.'
             )
             yield Finding("needs_seed", f"{kind} {name}", use.place, cure)
+
+
+def _schemas_made(uses: Sequence[Use], there: Iterable[str]) -> set[str]:
+    """Return the names of catalogs and schemas that exist or that code creates, full and alone."""
+    made = {use.name.strip(".").lower() for use in uses if use.kind == "creates_schema"}
+    made.update(part for name in there for part in (name.lower(), name.lower().partition(".")[0]))
+    for use in uses:
+        # A dataset of a pipeline or a seed makes its schema.
+        if use.kind == "creates" and use.detail != "written":
+            made.update(_above(use.name.lower()))
+    # CREATE SCHEMA fails where its catalog is missing: it makes the schema alone.
+    return made | {name.rpartition(".")[2] for name in made}
 
 
 def _containers_of(use: Use) -> Iterator[tuple[str, str]]:

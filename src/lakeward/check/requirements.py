@@ -55,7 +55,7 @@ def _pyproject_requirements(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _specifier(poetry: str) -> str:
-    """Poetry's `^3.5`, `~3.5` and bare `3.5.0` in the language of PEP 440."""
+    """Return Poetry's `^3.5`, `~3.5` and bare `3.5.0` as specifiers of PEP 440."""
     caret = _POETRY.match(poetry)
     if caret is not None:
         major, minor = int(caret[2]), caret[3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.words import SERVED
@@ -24,36 +25,43 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str]) -> Iterator[Findin
     Names meet when one ends in the other, part for part and in any case; a hole meets everything, but a
     table whose own name is a hole is skipped.
     """
-    made: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    wild: list[tuple[str, ...]] = []
-    reads: list[tuple[Use, tuple[str, ...]]] = []
     uses = list(uses)
+    created = CreatedTables(
+        [*(parts_of(use.name) for use in uses if use.kind == "creates"), *(parts_of(name) for name in known)]
+    )
     given = {parts_of(name) for name in provided_tables()}
-    for parts in [parts_of(use.name) for use in uses if use.kind == "creates"] + [
-        parts_of(name) for name in known
-    ]:
-        if parts and HOLE in parts[-1]:
-            wild.append(parts)
-        elif parts:
-            made[parts[-1]].append(parts)
     for use in uses:
         parts = parts_of(use.name) if use.kind == "reads" else ()
-        if parts and parts[-1] != HOLE:
-            reads.append((use, parts))
-    for use, parts in reads:
-        candidates = (
-            wild if HOLE not in parts[-1] else [*wild, *(each for every in made.values() for each in every)]
-        )
-        if parts in given:
-            yield Finding("runs_with_lakeward", f"table {'.'.join(parts)}", use.place, SERVED)
-            continue
-        if any(names_match(parts, each) for each in (*made.get(parts[-1], ()), *candidates)):
+        if not parts or parts[-1] == HOLE:
             continue
         name = ".".join(parts)
-        if "information_schema" in parts[:-1]:
-            yield _information_schema_finding(name, parts[-1], use)
+        if parts in given:
+            yield Finding("runs_with_lakeward", f"table {name}", use.place, SERVED)
+        elif parts in created:
             continue
-        yield Finding("needs_seed", f"table {name}", use.place, seed_hint(name))
+        elif "information_schema" in parts[:-1]:
+            yield _information_schema_finding(name, parts[-1], use)
+        else:
+            yield Finding("needs_seed", f"table {name}", use.place, seed_hint(name))
+
+
+class CreatedTables:
+    """Names of tables that code creates, by their last part, so that a name is compared with few others."""
+
+    def __init__(self, names: Iterable[tuple[str, ...]]) -> None:
+        self._by_last: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        self._with_hole: list[tuple[str, ...]] = []
+        for parts in names:
+            if parts and HOLE in parts[-1]:
+                self._with_hole.append(parts)
+            elif parts:
+                self._by_last[parts[-1]].append(parts)
+
+    def __contains__(self, parts: tuple[str, ...]) -> bool:
+        """Return whether one of the names may be that of the table."""
+        last = parts[-1]
+        alike = self._by_last.get(last, []) if HOLE not in last else chain(*self._by_last.values())
+        return any(names_match(parts, each) for each in chain(alike, self._with_hole))
 
 
 def _information_schema_finding(name: str, view: str, use: Use) -> Finding:

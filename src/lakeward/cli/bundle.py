@@ -30,7 +30,7 @@ def bundle() -> None:
 @output_option
 @click.option("--strict", is_flag=True, help="Warnings fail, except on what local deployments leave out.")
 def validate(target: str | None, variables: dict[str, str], output: str, strict: bool) -> int:
-    """Tell what a deployment or a run of the bundle would refuse.
+    """Report what a deployment or a run of the bundle would refuse.
 
     With `-o json` the configuration of the target is printed with all of its references resolved, and what
     was found under `findings`.

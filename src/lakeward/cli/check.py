@@ -30,7 +30,7 @@ from lakeward.cli.options import GivenPath, json_option, mount_option, runtime_o
 def check(
     path: Path, target: str | None, as_json: bool, strict: bool, everything: bool, patches: bool
 ) -> int:
-    """Tell what of the code at PATH (default: this folder) will run here; nothing is started.
+    """Report what of the code at PATH (default: this folder) will run here; nothing is started.
 
     Python, notebooks, SQL, the bundle and requirements are read. For each use of the platform there is a
     verdict, its places, and what to do.

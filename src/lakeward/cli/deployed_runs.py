@@ -22,18 +22,7 @@ def run_job(
     """Run a job, print its progress unless `quiet`, and return the object that `-o json` prints."""
     body = {"job_id": int(identifier), "job_parameters": dict(parameters), "only": list(only)}
     run_id = api.ask("POST", "/api/2.2/jobs/run-now", body)["run_id"]
-    reported: dict[str, str] = {}
-    while True:
-        run = api.ask("GET", f"/api/2.2/jobs/runs/get?run_id={run_id}")
-        has_ended = run["state"]["life_cycle_state"] in _JOB_ENDS
-        for task in run.get("tasks") or ():
-            state = _state(task)
-            if not quiet and reported.get(task["task_key"]) != state:
-                reported[task["task_key"]] = state
-                _report_task(task)
-        if has_ended:
-            break
-        time.sleep(_POLL_SECONDS)
+    run = _await_end(api, run_id, quiet=quiet)
     result = _state(run)
     tasks = [
         {
@@ -58,6 +47,21 @@ def run_job(
         "tasks": tasks,
         "seconds": run["run_duration"] / 1000,
     }
+
+
+def _await_end(api: WorkspaceApi, run_id: int, *, quiet: bool) -> dict[str, Any]:
+    """Return the run once it has ended; print each new state of a task unless `quiet`."""
+    reported: dict[str, str] = {}
+    while True:
+        run: dict[str, Any] = api.ask("GET", f"/api/2.2/jobs/runs/get?run_id={run_id}")
+        for task in run.get("tasks") or ():
+            state = _state(task)
+            if not quiet and reported.get(task["task_key"]) != state:
+                reported[task["task_key"]] = state
+                _report_task(task)
+        if run["state"]["life_cycle_state"] in _JOB_ENDS:
+            return run
+        time.sleep(_POLL_SECONDS)
 
 
 def run_pipeline(api: WorkspaceApi, identifier: str, *, quiet: bool) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,47 +90,65 @@ def examine(examination: Examination, settings: Settings, subject: str | None) -
         examine_table,
         find_external_tables,
         find_tables,
-        stored_updates,
-        written_datasets,
     )
-    from lakeward.suggestions import did_you_mean
 
     if subject is not None and (Path(subject) / "_delta_log").is_dir():
         examine_table(examination, Path(subject))
         return
-    stored: dict[Path, StoredEvents] = {}
     places: dict[tuple[str, str, str], Path] = {
         name: settings.warehouse.joinpath(*name)
         for name in find_tables(settings.warehouse)
         if not name[-1].startswith("__private_")
     }
     places.update(find_external_tables(settings.warehouse))
-    tables = list(places)
     storages = sorted(settings.pipelines.glob("*/")) if settings.pipelines.is_dir() else []
-    if subject is not None:
-        parts = tuple(part.strip("`").lower() for part in subject.split("."))
-        pipelines = [
-            each for each in storages if each.name in (subject, *_pipelines_of_run(settings, subject))
-        ]
-        named = [each for each in tables if tuple(map(str.lower, each[-len(parts) :])) == parts]
-        for storage in pipelines:
-            stored[storage] = stored_updates(storage)
-            written = written_datasets(stored[storage])
-            named += [each for each in tables if ".".join(each).lower() in written and each not in named]
-        if not pipelines and not named:
-            known = [*(".".join(each) for each in tables), *(each[-1] for each in tables)]
-            raise UsageError(
-                "SUBJECT_NOT_FOUND",
-                f"`{subject}` is not a table, pipeline or run of the target {settings.target}, and not a "
-                "folder with a Delta table.",
-                next_step=did_you_mean(subject, [*known, *(each.name for each in storages)])
-                or "Leave it out to examine all tables and pipelines of the target.",
-            )
-        tables, storages = named, pipelines
-    for name in tables:
+    if subject is None:
+        found = _Subjects(list(places), dict.fromkeys(storages))
+    else:
+        found = _find_subjects(subject, settings, list(places), storages)
+    for name in found.tables:
         examine_table(examination, places[name], name)
-    for storage in storages:
-        examine_pipeline(examination, storage, stored.get(storage))
+    for storage, stored in found.pipelines.items():
+        examine_pipeline(examination, storage, stored)
+
+
+@dataclass(frozen=True)
+class _Subjects:
+    """What is examined.
+
+    Attributes:
+        tables: Names of tables.
+        pipelines: Storages of pipelines, with their events if they are read.
+    """
+
+    tables: list[tuple[str, str, str]]
+    pipelines: Mapping[Path, StoredEvents | None]
+
+
+def _find_subjects(
+    subject: str, settings: Settings, tables: list[tuple[str, str, str]], storages: Sequence[Path]
+) -> _Subjects:
+    """Return the tables with the name `subject`, or the pipelines with what they write. Raises UsageError."""
+    from lakeward.doctor import stored_updates, written_datasets
+    from lakeward.suggestions import did_you_mean
+
+    names = (subject, *_pipelines_of_run(settings, subject))
+    pipelines = {storage: stored_updates(storage) for storage in storages if storage.name in names}
+    parts = tuple(part.strip("`").lower() for part in subject.split("."))
+    named = [each for each in tables if tuple(map(str.lower, each[-len(parts) :])) == parts]
+    for stored in pipelines.values():
+        written = written_datasets(stored)
+        named += [each for each in tables if ".".join(each).lower() in written and each not in named]
+    if not pipelines and not named:
+        known = [*(".".join(each) for each in tables), *(each[-1] for each in tables)]
+        raise UsageError(
+            "SUBJECT_NOT_FOUND",
+            f"`{subject}` is not a table, pipeline or run of the target {settings.target}, and not a "
+            "folder with a Delta table.",
+            next_step=did_you_mean(subject, [*known, *(each.name for each in storages)])
+            or "Leave it out to examine all tables and pipelines of the target.",
+        )
+    return _Subjects(named, pipelines)
 
 
 def _pipelines_of_run(settings: Settings, subject: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`lakeward events KEY`: what a pipeline's event log says of its newest update, without Spark."""
+"""`lakeward events KEY`: the newest update in a pipeline's event log, without Spark."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def called(arguments: Sequence[str]) -> str:
 
 
 def refuse_or_warn(command: str | None, *, system: str = os.name) -> None:
-    """Say that Databricks Connect is installed here: a warning where `command` does not need Spark.
+    """Refuse a command that needs Spark where Databricks Connect is installed; warn for the others.
 
     Raises SetupError: DATABRICKS_CONNECT_INSTALLED where it does, WINDOWS_NOT_SUPPORTED outside of WSL.
     """

@@ -27,7 +27,7 @@ class KeyValue(click.ParamType):  # type: ignore[type-arg]  # no generic class b
         self.form = form
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
         if isinstance(value, tuple):
             return value[0], value[1]
@@ -42,7 +42,7 @@ class KeyValues(KeyValue):
 
     name = "key=value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         text = str(value)
@@ -81,7 +81,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
     name = "names"
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value

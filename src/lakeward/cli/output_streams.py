@@ -58,7 +58,7 @@ _TRACE = re.compile(
 
 @dataclass
 class Streams:
-    """The real streams, and who shows the lines that come out of the pipe."""
+    """The real streams, and what shows the lines of the pipe."""
 
     out: TextIO
     err: TextIO
@@ -75,7 +75,7 @@ class Streams:
             self.settled.wait(20 * PATIENCE)
 
     def to_stderr(self, text: str) -> None:
-        """Pass the text on without secrets; a terminal that has gone away loses it."""
+        """Forward the text without secrets; it is lost if the terminal was closed."""
         with suppress(OSError, ValueError):
             # Both may be one log file: its lines are in the order in which they were printed.
             self.out.flush()

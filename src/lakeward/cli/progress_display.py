@@ -28,7 +28,7 @@ class Watcher:
         raise NotImplementedError
 
     def stage(self, text: str) -> None:
-        """Say what the run as a whole does now."""
+        """Show the current stage of the run as a whole."""
         raise NotImplementedError
 
     def batch(self, flow: str, batch: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ class LiveDisplay(Watcher):
 
 
 def live_table(board: ProgressBoard, width: int, most: int) -> RenderableType:
-    """Up to `most` datasets; finished ones give way first, and are counted instead."""
+    """Return a table of up to `most` datasets; finished ones are left out first, and counted instead."""
     from rich.table import Table
 
     shown = list(board.lines.values())
@@ -251,7 +251,7 @@ class ProgressBoard:
         return line
 
     def move(self, line: ProgressLine, state: str, seconds: float) -> bool:
-        """Put the line into a state; whether it is another one than before."""
+        """Set the state of the line; return whether it changed."""
         if line.since is None and state == "RUNNING":
             line.since = self.clock()
         if state in TERMINAL and line.state != state:

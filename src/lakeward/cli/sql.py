@@ -231,15 +231,26 @@ def run_prompt(settings: Settings, form: str, start: StartSchema, parameters: Ma
         if text.strip().lower() in _EXIT_COMMANDS:
             return 0
         for statement in split(text):
-            with redirect_output() as streams:
-                try:
-                    run_one(spark, statement, form, streams, parameters)
-                except KeyboardInterrupt:
-                    streams.to_stderr("canceled\n")
-                    break
-                except Exception as error:  # noqa: BLE001  # print_error raises what is not the statement's
-                    print_error(error, statement, spark, settings, streams)
-                    break
+            if not _run_statement(spark, statement, form, settings, parameters):
+                break
+
+
+def _run_statement(
+    spark: SparkSession, statement: str, form: str, settings: Settings, parameters: Mapping[str, str]
+) -> bool:
+    """Run a statement; return False if it failed or was canceled, after a message."""
+    from lakeward.cli.output_streams import redirect_output
+
+    with redirect_output() as streams:
+        try:
+            run_one(spark, statement, form, streams, parameters)
+        except KeyboardInterrupt:
+            streams.to_stderr("canceled\n")
+            return False
+        except Exception as error:  # noqa: BLE001  # print_error raises what is not the statement's
+            print_error(error, statement, spark, settings, streams)
+            return False
+    return True
 
 
 def prompt_session(settings: Settings) -> PromptSession[str]:
@@ -275,7 +286,7 @@ def prompt_session(settings: Settings) -> PromptSession[str]:
 
 
 def completer(spark: SparkSession) -> WordCompleter:
-    """Completes the names of the current schema's tables on Tab."""
+    """Return a completer for the tables of the current schema."""
     from prompt_toolkit.completion import WordCompleter
 
     names: list[str] = []

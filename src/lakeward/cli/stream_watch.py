@@ -33,16 +33,17 @@ class BatchReader:
         """Yield the flows and figures of new micro-batches; those without rows and state are left out."""
         from lakeward.report import batch_of
 
-        for file in self._positions:
-            for event in self._new_events(file):
-                try:
-                    if event["event_type"] == "stream_progress" and event["timestamp"] >= self._since:
-                        progress = event["details"]["stream_progress"]["progress"]
-                        batch = batch_of(progress)
-                        if batch["rows"] or batch["state_rows"] is not None:
-                            yield str(event["origin"]["flow_name"]), batch
-                except (KeyError, TypeError, AttributeError):
+        events = (event for file in self._positions for event in self._new_events(file))
+        for event in events:
+            try:
+                if event["event_type"] != "stream_progress" or event["timestamp"] < self._since:
                     continue
+                batch = batch_of(event["details"]["stream_progress"]["progress"])
+                flow = str(event["origin"]["flow_name"])
+            except (KeyError, TypeError, AttributeError):
+                continue
+            if batch["rows"] or batch["state_rows"] is not None:
+                yield flow, batch
 
     def _new_events(self, file: Path) -> Iterator[Any]:
         """Yield the events of complete lines; each update starts a new file."""

@@ -55,7 +55,7 @@ def render(
 
 
 def fit_widths(full: list[int], width: int | None) -> list[int] | None:
-    """Widths that fit: the widest columns give way first, none below eight; None when that is not enough."""
+    """Return widths that fit, the widest columns narrowed first, none below eight; None if they cannot."""
     if width is None:
         return full
     widths = [min(each, max(LONGEST, width // 2)) for each in full]
@@ -109,7 +109,7 @@ def truncate(text: str, width: int) -> str:
 
 
 def cell_len(text: str) -> int:
-    """Cells that the text takes on a terminal; wide characters take two."""
+    """Return the number of cells that a text takes on a terminal; wide characters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len as cells

@@ -21,7 +21,7 @@ _REQUEST_SECONDS = 30
 def workspace_on_demand(
     settings: Settings, say: Callable[[str], None], bundle: Bundle | None
 ) -> Iterator[None]:
-    """Lead clients in this process and its children to the target's workspace within the block.
+    """Connect clients of this process and its children to the target's workspace within the block.
 
     It is the server that serves the target already, else one that starts with the first request. On the
     platform, runs that code has started go on when it has ended: the server of this command ends after them.

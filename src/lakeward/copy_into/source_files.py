@@ -51,7 +51,9 @@ class SourceFiles:
         request = self.request
         merged = request.flag("mergeSchema", default=False) or request.format not in _BY_ONE_FILE
         try:
-            columns = self.source.infer_columns(files, of=None if merged else files[:1], adds_corrupt=True)
+            columns = self.source.infer_columns(
+                spark, files, of=None if merged else files[:1], adds_corrupt=True
+            )
         except CloudFilesError as error:
             if error.condition != "CF_FAILED_TO_INFER_SCHEMA":
                 raise

@@ -176,19 +176,19 @@ class FileSystem(Utility):
         return True
 
     def cacheFiles(self, *files: str) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise _no_cache("cacheFiles")
 
     def cacheTable(self, name: str) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise _no_cache("cacheTable")
 
     def uncacheFiles(self, *files: str) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise _no_cache("uncacheFiles")
 
     def uncacheTable(self, name: str) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise _no_cache("uncacheTable")
 
     def _at(self, path: str, function: str) -> tuple[Location, str]:

@@ -55,19 +55,19 @@ class Credentials(Utility):
     _group = "credentials"
 
     def assumeRole(self, role: str) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise self._refused("assumeRole")
 
     def showCurrentRole(self) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise self._refused("showCurrentRole")
 
     def showRoles(self) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise self._refused("showRoles")
 
     def getServiceCredentialsProvider(self, credentialName: str) -> NoReturn:
-        """Raises DbutilsError(NOT_SUPPORTED)."""
+        """Raise DbutilsError(NOT_SUPPORTED)."""
         raise self._refused("getServiceCredentialsProvider")
 
     @staticmethod

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ class _View:
     recomputed: int = 0
     seconds: float = 0.0
     reason: str = ""
-    started: dict[str, str] = field(default_factory=dict)
 
 
 def stored_updates(storage: Path) -> StoredEvents:
@@ -46,25 +46,9 @@ def written_datasets(stored: StoredEvents) -> set[str]:
 
 def recomputed_views(stored: StoredEvents) -> Iterator[Diagnosis]:
     """Yield the views of a pipeline that updates recompute for a lasting reason."""
-    views: dict[str, _View] = {}
+    views: dict[str, _View] = defaultdict(_View)
     for events in stored.updates.values():
-        recomputing: dict[str, str] = {}
-        running: dict[str, str] = {}
-        for event in events:
-            name, details = dataset_of(event), details_of(event)
-            if event["event_type"] == "planning_information" and name:
-                view = views.setdefault(name, _View())
-                view.updates += 1
-                reason = _lasting_reason(details)
-                if reason:
-                    recomputing[name] = view.reason = reason
-                    view.recomputed += 1
-            elif event["event_type"] == "flow_progress" and name in recomputing:
-                status = details.get("status")
-                if status == "RUNNING":
-                    running[name] = event["timestamp"]
-                elif status == "COMPLETED" and name in running:
-                    views[name].seconds += seconds_between(running.pop(name), event["timestamp"]) or 0.0
+        _add_update(views, events)
     for name, view in views.items():
         if view.recomputed >= limits.RECOMPUTED_UPDATES:
             evidence: dict[str, float | str] = {
@@ -74,6 +58,28 @@ def recomputed_views(stored: StoredEvents) -> Iterator[Diagnosis]:
                 "reason": view.reason,
             }
             yield diagnose("full-recompute", name, evidence)
+
+
+def _add_update(views: MutableMapping[str, _View], events: Iterable[dict[str, Any]]) -> None:
+    """Add an update to the views that it planned."""
+    recomputing: set[str] = set()
+    running: dict[str, str] = {}
+    for event in events:
+        name, details = dataset_of(event), details_of(event)
+        if event["event_type"] == "planning_information" and name:
+            view = views[name]
+            view.updates += 1
+            reason = _lasting_reason(details)
+            if reason:
+                recomputing.add(name)
+                view.reason = reason
+                view.recomputed += 1
+        elif event["event_type"] == "flow_progress" and name in recomputing:
+            status = details.get("status")
+            if status == "RUNNING":
+                running[name] = event["timestamp"]
+            elif status == "COMPLETED" and name in running:
+                views[name].seconds += seconds_between(running.pop(name), event["timestamp"]) or 0.0
 
 
 def _lasting_reason(details: Mapping[str, Any]) -> str:

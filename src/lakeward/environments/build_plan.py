@@ -111,7 +111,7 @@ def _attempts(
     lock: str,
     enforcing: tuple[str, ...],
 ) -> Iterator[Attempt]:
-    """Everything with the lock; without it; with direct requirements only; without exact pins; no extras.
+    """Yield attempts: with the lock, without it, direct requirements only, no exact pins, no extras.
 
     Extras are given up last: code imports what is in them. Exact pins become lower bounds: old ones have no
     wheel for this Python, or belong to a pin that lakeward had to relax.
@@ -204,7 +204,7 @@ def _overrides(own: Installation, extras: Mapping[str, frozenset[str]]) -> Itera
 
 
 def find_overrides(own: Installation, wanted: Iterable[DeclaredRequirement]) -> Iterator[str]:
-    """Overrides for a conflict between packages of packages: what is requested directly wins.
+    """Yield overrides for a conflict between indirect requirements: direct ones win.
 
     The repository's own pins replace what other packages ask of the same package; so do lakeward's needs,
     with the repository's pin where both can be satisfied. Each has the extras of all requirements of its

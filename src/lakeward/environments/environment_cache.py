@@ -64,7 +64,7 @@ class EnvironmentCache:
             return folder
 
     def use(self, key: str, folder: Path) -> int:
-        """Say that `folder` is in use until this process, or the one that takes its place, ends."""
+        """Mark `folder` as in use until this process, or the one that takes its place, ends."""
         with contextlib.suppress(OSError):
             os.utime(self._name(key), (self.now(), self.now()))
         if folder not in _in_use:

@@ -65,7 +65,7 @@ def missing_imported_packages(root: Path) -> tuple[str, ...]:
 
 
 def _is_served(module: str) -> bool:
-    # Only where it matters: commands wait for imports.
+    # Imported on use: start-up time of every command counts.
     from lakeward.databricks_shims import REPLACED
 
     return module in REPLACED

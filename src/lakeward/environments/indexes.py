@@ -40,7 +40,7 @@ def index_is_refused(environ: Mapping[str, str]) -> bool:
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """pip's settings, of its files and of its variables."""
+    """Return pip's settings from its files and variables."""
     settings: dict[str, str] = {}
     for file in _files(environ):
         settings |= _settings_of(file)
@@ -52,7 +52,7 @@ def _settings(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Path]:
-    """pip's configuration files, the weakest first."""
+    """Yield pip's configuration files, those with the lowest precedence first."""
     if environ.get("PIP_CONFIG_FILE") == os.devnull:
         return
     home = Path(environ.get("HOME") or Path.home())

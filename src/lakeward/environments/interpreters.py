@@ -108,7 +108,7 @@ def _here() -> Interpreter:
 
 
 def _by_minor(specifier: SpecifierSet) -> SpecifierSet:
-    """Bounds by feature release: `==3.11.4` and `==3.11` mean the feature release 3.11."""
+    """Return bounds by feature release: `==3.11.4` and `==3.11` mean the feature release 3.11."""
     return SpecifierSet(",".join(_minor(each) for each in specifier))
 
 

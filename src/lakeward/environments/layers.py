@@ -93,13 +93,13 @@ class _Request:
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """lakeward's own environment provides what it replaces: nothing of it is installed."""
+        """Return overrides that install none of the packages that lakeward's own environment replaces."""
         kept = {canonicalize_name(each.requirement.name) for each in self.wanted if each.requirement}
         return tuple(f"{name} ; sys_platform == 'never'" for name in STAND_INS if name not in kept)
 
     @property
     def keeping_installed(self) -> tuple[str, ...]:
-        """Overrides that leave out what is installed, unless it is requested directly in another version."""
+        """Return overrides that leave out installed packages but for directly requested other versions."""
         requested = {
             canonicalize_name(each.requirement.name)
             for each in self.wanted

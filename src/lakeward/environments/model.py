@@ -70,7 +70,7 @@ class Declarations:
     excluded: tuple[str, ...] = ()
 
     def __add__(self, other: Declarations) -> Declarations:
-        """Both, this one first; the first lock counts."""
+        """Return both declarations, this one first; the first lock counts."""
         return Declarations(
             self.wanted + other.wanted,
             self.left_out + other.left_out,

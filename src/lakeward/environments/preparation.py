@@ -76,7 +76,7 @@ class Environment:
         return [str(python_of(self.folder)), "-m", "pytest", *arguments]
 
     def environ(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """Variables for it: the user's, with this environment's programs first."""
+        """Return the user's environment variables with this environment's programs first on PATH."""
         changed = {
             key: value
             for key, value in environ.items()
@@ -180,7 +180,7 @@ def _plan(
 
 
 def _without(found: Declarations, excluded: Mapping[str, str]) -> Declarations:
-    """`found` without packages of these names, which are not installed for other packages either.
+    """Return `found` without packages of these names, which are not installed as dependencies either.
 
     The values of `excluded` are the reasons.
     """
@@ -220,7 +220,7 @@ def _decisions(planned: Plan, pinned: Pinned | None, plugins: Iterable[DeclaredR
 def missing_plugins(
     settings: Mapping[str, Any], arguments: Sequence[str], wanted: Iterable[DeclaredRequirement]
 ) -> tuple[DeclaredRequirement, ...]:
-    """Requirements of the plugins whose options stand in `addopts` or on the command line.
+    """Return requirements of plugins whose options are in `addopts` or on the command line.
 
     Without them pytest would refuse its own configuration: in many repositories only the CI installs them.
     """

@@ -76,7 +76,7 @@ def is_package(root: Path) -> bool:
 
 
 def package_digest(root: Path) -> str:
-    """Changes when the package must be reinstalled."""
+    """Return a digest that changes when the package must be reinstalled."""
     content = read_toml(root / "pyproject.toml")
     tool = content.get("tool") or {}
     parts = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lakeward.jobs.pipeline_sources import sources
     from lakeward.jobs.pipelines import run_pipeline
     from lakeward.jobs.run_history import RETENTION_DAYS, can_repair
-    from lakeward.jobs.run_results import JobRun, PipelineSelection, TaskProgress, TaskResult
+    from lakeward.jobs.run_results import JobRun, PipelineSelection, RunEvent, TaskProgress, TaskResult
     from lakeward.jobs.runner import RunListeners, RunOptions, run
     from lakeward.jobs.task_kinds import COMPOSITES, KINDS, REFUSED
     from lakeward.jobs.task_process import PrestartedWorker

@@ -93,7 +93,7 @@ def _parsed(text: str | None, kind: str) -> Any:
     return text == "true" if kind == "BOOLEAN" else text
 
 
-def _as_same(value: Any, threshold: Any) -> tuple[Any, Any]:
+def _as_same(value: object, threshold: object) -> tuple[Any, Any]:
     """Return a text as the type of the other value."""
     if isinstance(value, bool) or isinstance(threshold, bool):
         return str(value).lower(), str(threshold).lower()

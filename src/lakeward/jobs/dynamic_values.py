@@ -113,7 +113,7 @@ def task_references(key: str, spec: Mapping[str, Any], *, run_id: str, execution
     }
 
 
-def loop_input_references(value: Any) -> dict[str, str]:
+def loop_input_references(value: object) -> dict[str, str]:
     """Return what `{{input}}` and `{{input.key}}` stand for in the pass of a loop that has `value`."""
     found = {"input": _text(value)}
     if isinstance(value, Mapping):
@@ -138,7 +138,7 @@ def task_value_references(values: Mapping[tuple[str, str], str]) -> dict[str, st
 
 
 def resolve_references(
-    value: Any, known: Mapping[str, str], *, where: str, late: bool = False, others: tuple[str, ...] = ()
+    value: object, known: Mapping[str, str], *, where: str, late: bool = False, others: tuple[str, ...] = ()
 ) -> Any:
     """Return `value` (mappings and lists included) with every dynamic reference replaced.
 
@@ -222,7 +222,7 @@ def _known_values_hint(name: str, known: Mapping[str, str]) -> str:
     return f"Did you mean {guess}? {listed}" if guess else listed
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -32,7 +32,7 @@ from lakeward.jobs.nested_runs import NestedRun, evaluate_condition, require_con
 from lakeward.jobs.packages import layer_of_task
 from lakeward.jobs.run_history import PreviousRun
 from lakeward.jobs.run_loop import RunLoop, TaskAttempt
-from lakeward.jobs.run_results import PipelineSelection, TaskProgress
+from lakeward.jobs.run_results import PipelineSelection, RunEvent, TaskProgress
 from lakeward.jobs.task_graph import AttemptResult, TaskGraphState, TaskState
 from lakeward.jobs.task_kinds import COMPOSITES, prepare
 from lakeward.jobs.task_process import PrestartedWorker, TaskLog, TaskProcess, TaskRequest
@@ -43,6 +43,7 @@ from lakeward.suggestions import unknown_name_hint
 
 if TYPE_CHECKING:
     from lakeward.environments import Layer, Layers
+    from lakeward.pipelines import Progress
     from lakeward.session import GatewayServer, Settings
 
 
@@ -71,8 +72,8 @@ class TaskLauncher:
     selection: PipelineSelection
     stdout: TextIO | None
     on_output: Callable[[str, str], None]
-    on_event: Callable[[Any], None]
-    on_update: Callable[[str, str, Any], None]
+    on_event: Callable[[RunEvent], None]
+    on_update: Callable[[str, str, Progress], None]
     started: datetime
     limit: int
     trigger: RunTrigger = MANUAL
@@ -341,14 +342,14 @@ class PlannedJobRun:
             release=launcher.semaphore.claim() if launcher.semaphore else lambda: None,
         )
 
-    def _event_callback(self, task: Task, outermost: str) -> Callable[[Any], None]:
+    def _event_callback(self, task: Task, outermost: str) -> Callable[[Progress], None]:
         launcher = self.launcher
         if task.kind != "pipeline_task":
             return launcher.on_event
         pipeline = launcher.bundle.key_of("pipelines", task.spec.get("pipeline_id"))
         assert pipeline is not None  # checked before it started
 
-        def callback(event: Any) -> None:
+        def callback(event: Progress) -> None:
             launcher.on_event(event)
             launcher.on_update(outermost, pipeline, event)
 

@@ -14,6 +14,7 @@ from typing import Any
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.dbutils import decrypt, encrypt, record_secret, redact
 from lakeward.errors import ConfigurationError
+from lakeward.jobs.run_records import RunProgress, TaskRecord
 from lakeward.jobs.run_results import JobRun
 from lakeward.jobs.task_graph import AttemptResult
 from lakeward.run_files import LAST_RUN, PROGRESS_FILE, RUN_FILE, find_run_files, last_run_file, run_folder
@@ -53,7 +54,7 @@ def save_run(
     past: PreviousRun,
     *,
     started: datetime | None = None,
-    records: Sequence[Any] = (),
+    records: Sequence[TaskRecord] = (),
 ) -> None:
     """Store `run`, what a repair of it needs, and the `records` of its tasks for its report, atomically."""
     folder = run_folder(jobs, key, run.run_id)
@@ -72,10 +73,10 @@ def save_run(
     (folder / PROGRESS_FILE).unlink(missing_ok=True)
 
 
-def save_progress(folder: Path, content: Mapping[str, Any]) -> None:
+def save_progress(folder: Path, progress: RunProgress) -> None:
     """Store what the report of a run shows before the run has ended; a killed run leaves it behind."""
     folder.mkdir(parents=True, exist_ok=True)
-    atomic_write(folder / PROGRESS_FILE, json.dumps(content), mode=0o600)
+    atomic_write(folder / PROGRESS_FILE, json.dumps(progress), mode=0o600)
 
 
 def delete_old_runs(jobs: Path, key: str) -> None:

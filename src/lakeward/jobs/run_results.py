@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from lakeward.pipelines import DatasetResult, Update
+    from lakeward.pipelines import DatasetResult, Progress, Update
 
 
 def first_failure(results: Sequence[TaskResult]) -> str | None:
@@ -53,6 +53,10 @@ class TaskProgress:
     timed_out: bool = False
     update: Update | None = None
     message: str = ""
+
+
+RunEvent: TypeAlias = "TaskProgress | Progress"
+"""What happens during a run: a step of a task, or of the update of a pipeline."""
 
 
 @dataclass(frozen=True)

@@ -12,24 +12,25 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from lakeward.bundle import Bundle
 from lakeward.jobs.concurrency import FileSemaphore, RunSemaphore, max_parallel_tasks, run_lock
-from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT, Task
+from lakeward.jobs.definition import ALERT_OUTPUT, NOTEBOOK_EXIT
 from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
 from lakeward.jobs.job_run import PlannedJobRun, TaskLauncher
 from lakeward.jobs.pipelines import ensure_schemas_and_volumes
 from lakeward.jobs.run_history import PreviousRun, delete_old_runs, load_previous_run, save_progress, save_run
 from lakeward.jobs.run_loop import RunLoop
-from lakeward.jobs.run_results import JobRun, PipelineSelection, TaskResult
-from lakeward.jobs.task_graph import TaskGraphState, TaskState
+from lakeward.jobs.run_records import run_progress, task_records
+from lakeward.jobs.run_results import JobRun, PipelineSelection, RunEvent
 from lakeward.jobs.task_process import PrestartedWorker
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.private_folders import private_folder
 from lakeward.run_files import run_folder
 
 if TYPE_CHECKING:
+    from lakeward.pipelines import Progress
     from lakeward.session import Settings
 
 _log = logging.getLogger(__name__)
@@ -82,8 +83,8 @@ class RunListeners:
 
     stdout: TextIO | None = None
     on_output: Callable[[str, str], None] | None = None
-    on_event: Callable[[Any], None] | None = None
-    on_update: Callable[[str, str, Any], None] = lambda *_: None
+    on_event: Callable[[RunEvent], None] | None = None
+    on_update: Callable[[str, str, Progress], None] = lambda *_: None
 
 
 def run(
@@ -128,7 +129,14 @@ def run(
     begin = time.monotonic()
 
     def record(loop: RunLoop) -> None:
-        progress = _run_progress(loop, bundle, launcher, planned.parameters, time.monotonic() - begin)
+        progress = run_progress(
+            loop.state,
+            loop.results(),
+            bundle,
+            started=launcher.started,
+            seconds=time.monotonic() - begin,
+            parameters=planned.parameters,
+        )
         # The report alone needs it.
         with suppress(OSError):
             save_progress(folder, progress)
@@ -187,19 +195,6 @@ def _run_slot(bundle: Bundle, key: str, settings: Settings) -> AbstractContextMa
     )
 
 
-def _run_progress(
-    loop: RunLoop, bundle: Bundle, launcher: TaskLauncher, parameters: Mapping[str, str], seconds: float
-) -> dict[str, Any]:
-    return {
-        "state": "RUNNING",
-        "started": launcher.started.isoformat(timespec="milliseconds"),
-        "seconds": round(seconds, 3),
-        "parameters": dict(parameters),
-        "tasks": _task_progress(loop.state, loop.results()),
-        "records": task_records(loop.state, bundle),
-    }
-
-
 def _previous_run(settings: Settings, key: str, options: RunOptions) -> PreviousRun | None:
     if not options.repair:
         return None
@@ -237,39 +232,3 @@ def _execute(loop: RunLoop) -> None:
 
 def _print(stdout: TextIO | None, _task: str, text: str) -> None:
     print(text, end="", flush=True, file=stdout)
-
-
-def task_records(state: TaskGraphState, bundle: Bundle) -> list[dict[str, Any]]:
-    """Return kind, dependencies, attempts and begin of each task; it is in seconds since the run's begin."""
-    return [_task_record(task, state.states[task.key], state.began, bundle) for task in state.tasks]
-
-
-def _task_progress(state: TaskGraphState, results: Sequence[TaskResult]) -> list[dict[str, Any]]:
-    """Return state, seconds and error of each task of a run that has not ended."""
-    return [
-        {
-            "task_key": result.task_key,
-            "state": result.state if each.end else "RUNNING" if each.running else "QUEUED",
-            "seconds": round(each.seconds, 3),
-            "error": result.error if each.end else None,
-        }
-        for result in results
-        for each in (state.states[result.task_key],)
-    ]
-
-
-def _task_record(task: Task, record: TaskState, began: float, bundle: Bundle) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "task_key": task.key,
-        "kind": task.kind,
-        "depends_on": list(task.depends_on),
-        "attempts": record.attempt,
-        "began": None if record.began is None else round(record.began - began, 3),
-    }
-    end = record.end
-    if end is not None and end.outcome is not None:
-        found["outcome"] = end.outcome
-    if task.kind == "pipeline_task":
-        found["pipeline"] = bundle.key_of("pipelines", task.spec.get("pipeline_id"))
-        found["update_id"] = end.update.update_id if end is not None and end.update is not None else None
-    return found

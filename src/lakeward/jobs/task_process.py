@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.process_tree import TASK_MARK, kill_left, kill_tree, signal_name
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lakeward.jobs.definition import Task
     from lakeward.jobs.task_graph import AttemptResult
     from lakeward.jobs.tasks.user_code import Context
+    from lakeward.pipelines import Progress
     from lakeward.session import GatewayServer
 
 
@@ -98,7 +99,7 @@ class TaskStarted:
 class PipelineEvent:
     """An event of the task's pipeline."""
 
-    event: Any
+    event: Progress
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ class TaskProcess:
         waiting: PrestartedWorker,
         *,
         log: TaskLog,
-        on_event: Callable[[object], object],
+        on_event: Callable[[Progress], object],
         on_value: Callable[[tuple[str, str], str], object],
         lend: Callable[[], GatewayServer | None],
         release: Callable[[], None],

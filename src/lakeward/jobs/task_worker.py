@@ -70,7 +70,7 @@ class ReportedTaskValues(MutableMapping[tuple[str, str], str]):
 
 
 def main() -> None:
-    """Execute one TaskRequest; exit when the run has gone."""
+    """Execute one TaskRequest; exit when the process of the run has ended."""
     adopt_orphans()
     # PySpark takes a main module without spec and file for a run of its doctests, and ends the process at
     # `import pyspark.sql.connect` if grpc is not installed.
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def _receive_answers(connection: Connection, answers: SimpleQueue[GatewayAddress | None]) -> None:
-    """Receive answers of the run. When the run has gone, kill this process and its descendants."""
+    """Receive answers of the run. When its process has ended, kill this process and its descendants."""
     try:
         while True:
             answers.put(connection.recv())

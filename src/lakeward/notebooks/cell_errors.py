@@ -66,12 +66,7 @@ def explain_error(
 ) -> CellError:
     """Return the error of cell `cell`, which begins at `line` of `file`; `files` may be named."""
     if isinstance(error, SyntaxError) and error.filename:
-        # Python 3.11 takes the text of an error in an f-string from the file, at the line of the cell.
-        text = (linecache.getline(error.filename, error.lineno or 0) or error.text or "").strip()
-        place = f"{error.filename}:{error.lineno or line}"
-        hint = newer_python_hint(error)
-        message = f"{error.msg}\n{hint}" if hint else error.msg
-        return CellError(cell, "SyntaxError", message, place, (text,) if text else ())
+        return _explain_syntax(error, cell, line)
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -96,3 +91,12 @@ def explain_error(
         for frame in frames
     )
     return CellError(cell, condition, message, place, trace)
+
+
+def _explain_syntax(error: SyntaxError, cell: int, line: int) -> CellError:
+    # Python 3.11 takes the text of an error in an f-string from the file, at the line of the cell.
+    text = (linecache.getline(str(error.filename), error.lineno or 0) or error.text or "").strip()
+    place = f"{error.filename}:{error.lineno or line}"
+    hint = newer_python_hint(error)
+    message = f"{error.msg}\n{hint}" if hint else error.msg
+    return CellError(cell, "SyntaxError", message, place, (text,) if text else ())

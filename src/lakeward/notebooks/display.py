@@ -74,7 +74,7 @@ def text_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return "\n".join(line.rstrip() for line in drawn)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """Return the CSS class of a value that is not text."""
     if value is None:
         return ' class="null"'
@@ -85,7 +85,7 @@ def _kind(value: Any) -> str:
     return ' class="date"' if isinstance(value, date) else ""
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a value of a table; structs, arrays and maps as JSON, as the platform shows them.
 
     >>> _text({"a": [1, None, date(2026, 1, 2)]}), _text(b"ab"), _text(True)
@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> Any:
     """Return structs as objects; keys of maps as text."""
     if isinstance(value, tuple) and hasattr(value, "__fields__"):
         return {name: _as_json(each) for name, each in zip(value.__fields__, value, strict=True)}

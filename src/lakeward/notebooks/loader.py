@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,6 @@ ABOUT_ARCHIVES = (
 )
 _OTHER_LANGUAGES = {".scala": "Scala", ".r": "R"}
 _EXPORTS = {".py": (PYTHON_MARK, "python"), ".sql": (SQL_MARK, "sql")}
-_BOM = b"\xef\xbb\xbf"
 
 
 def parse(content: bytes, suffix: str) -> Notebook | None:
@@ -39,13 +39,13 @@ def parse(content: bytes, suffix: str) -> Notebook | None:
     language = exported_language(content, suffix)
     if language is None:
         return None
-    return parse_export(content.removeprefix(_BOM).decode("utf-8").replace("\r\n", "\n"), language)
+    return parse_export(content.decode("utf-8-sig").replace("\r\n", "\n"), language)
 
 
 def exported_language(content: bytes, suffix: str) -> str | None:
     """Return the language of a notebook that is exported as source; None for a plain Python or SQL file."""
     mark, language = _EXPORTS.get(suffix, (None, None))
-    return language if mark is not None and content.removeprefix(_BOM).startswith(mark) else None
+    return language if mark is not None and content.removeprefix(codecs.BOM_UTF8).startswith(mark) else None
 
 
 def find_notebook(

@@ -53,7 +53,7 @@ class MagicContext(Protocol):
     def sql(self, text: str, line: int) -> None:
         """Run SQL statements."""
 
-    def display(self, value: Any) -> None:
+    def display(self, value: object) -> None:
         """Show a value."""
 
 
@@ -114,7 +114,7 @@ def _fs(context: MagicContext, text: str, _: int) -> None:
         context.display(result)
 
 
-def _value(word: Any, default: Any) -> Any:
+def _value(word: Any, default: object) -> Any:
     """Return the value of a word of `%fs` as the type of the parameter's default."""
     if isinstance(default, bool):
         return str(word).lower() == "true"

@@ -39,7 +39,7 @@ _BRACKETS: dict[Any, tuple[str, str]] = {
 }
 
 
-def pretty(value: Any) -> str:
+def pretty(value: object) -> str:
     """Return `repr(value)`, with the layout of IPython for lists, tuples, dictionaries and sets.
 
     >>> print(pretty({"a": "x" * 60, "b": "y" * 20}))
@@ -59,7 +59,7 @@ def _brackets(value: Any) -> tuple[str, str] | None:
     return found if found is not None and len(value) else None
 
 
-def _document(value: Any, above: tuple[int, ...]) -> _Group:
+def _document(value: object, above: tuple[int, ...]) -> _Group:
     brackets = _brackets(value)
     if brackets is None:
         return _Group(0, [repr(value)])

@@ -25,7 +25,7 @@ _METHODS = {
 }
 
 
-def plain(value: Any) -> Bundle:
+def plain(value: object) -> Bundle:
     """Return the representations of a cell's last expression."""
     bundle: Bundle = {TEXT: pretty(value)}
     bundle.update(_content(_result(value, "_repr_mimebundle_")))
@@ -35,7 +35,7 @@ def plain(value: Any) -> Bundle:
     return bundle
 
 
-def _result(value: Any, name: str) -> Any:
+def _result(value: object, name: str) -> Any:
     """Return what the method returns, None without one; as in IPython, its errors are printed."""
     method = getattr(type(value), name, None)
     if not callable(method):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Seconds between two attempts to raise, attempts between two requests to cancel, and the time for clean-up
 # before an error that the notebook has caught is raised again.
 _PAUSE, _ATTEMPTS, _GRACE = 0.05, 20, 10.0
-# The command of py4j that tells the JVM of an object that Python has let go: it comes from a finalizer.
+# The command of py4j that releases an object of the JVM: it comes from a finalizer.
 _FORGET = "m\n"
 
 _expired: dict[int, _Watcher] = {}

@@ -121,7 +121,7 @@ def _lines(path: Path, found: StoredEvents) -> Iterator[Event]:
             yield event
 
 
-def _is_event(event: Any) -> bool:
+def _is_event(event: object) -> bool:
     """Return whether the fields that all events have are there, with their types."""
     if not isinstance(event, dict) or not isinstance(event.get("origin"), dict):
         return False

@@ -41,12 +41,12 @@ def write_page(report: Mapping[str, Any], path: Path, kind: Kind = "pipeline") -
     atomic_write(path, _template(kind).replace(_PLACE, _embed(report)))
 
 
-def embedded_size(value: Any) -> int:
+def embedded_size(value: object) -> int:
     """Return the bytes that a value takes in the page."""
     return len(_embed(value).encode())
 
 
-def _embed(report: Any) -> str:
+def _embed(report: object) -> str:
     """Return JSON that no name can end the script element with.
 
     >>> _embed({"a": "</script>"})

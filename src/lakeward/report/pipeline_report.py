@@ -148,23 +148,8 @@ def _results(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
         if event["event_type"] != "flow_progress":
             continue
         status = str(details.get("status", ""))
-        metrics = details.get("metrics") or {}
-        if metrics:
-            rows = metrics.get("num_output_rows", metrics.get("num_upserted_rows"))
-            result["rows"] = _sum(result["rows"], rows)
-            result["deleted"] = _sum(result["deleted"], metrics.get("num_deleted_rows"))
-        quality = details.get("data_quality") or {}
-        if quality:
-            result["dropped"] = _sum(result["dropped"], quality.get("dropped_records"))
-            result.setdefault("expectations", []).extend(
-                {
-                    "name": each.get("name"),
-                    "passed": each.get("passed_records"),
-                    "failed": each.get("failed_records"),
-                }
-                for each in quality.get("expectations", ())
-            )
-        if not metrics:
+        _add_figures(result, details)
+        if not details.get("metrics"):
             # One failed flow fails the dataset, whatever the others do.
             result["state"] = "FAILED" if result["state"] == "FAILED" else status
         result["error"] = result["error"] or _error(event)
@@ -173,6 +158,26 @@ def _results(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
         if status in _DATASET_ENDS and name in started:
             result["seconds"] = _seconds(started[name], event)
     return {name: result for name, result in results.items() if result["state"]}
+
+
+def _add_figures(result: dict[str, Any], details: Mapping[str, Any]) -> None:
+    """Add rows and expectations of a flow's progress to the result of its dataset."""
+    metrics = details.get("metrics") or {}
+    if metrics:
+        rows = metrics.get("num_output_rows", metrics.get("num_upserted_rows"))
+        result["rows"] = _sum(result["rows"], rows)
+        result["deleted"] = _sum(result["deleted"], metrics.get("num_deleted_rows"))
+    quality = details.get("data_quality") or {}
+    if quality:
+        result["dropped"] = _sum(result["dropped"], quality.get("dropped_records"))
+        result.setdefault("expectations", []).extend(
+            {
+                "name": each.get("name"),
+                "passed": each.get("passed_records"),
+                "failed": each.get("failed_records"),
+            }
+            for each in quality.get("expectations", ())
+        )
 
 
 def _technique(details: dict[str, Any]) -> str | None:
@@ -184,35 +189,36 @@ def _technique(details: dict[str, Any]) -> str | None:
 
 def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
     """Return the datasets of the newest update that defined any, with schema, flows and inputs."""
-    for events in reversed(list(updates)):
-        found: dict[str, dict[str, Any]] = {}
-        for event in events:
-            name, details = dataset_of(event), details_of(event)
-            if event["event_type"] == "dataset_definition":
-                found[name] = {
-                    "name": name,
-                    "kind": str(details.get("dataset_type", "")).lower(),
-                    "schema": [_column(field) for field in details.get("schema") or ()],
-                    "flows": [],
+    definitions = (_definitions(events) for events in reversed(list(updates)))
+    return next((datasets for datasets in definitions if datasets), [])
+
+
+def _definitions(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Return the datasets that an update defined."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        name, details = dataset_of(event), details_of(event)
+        if event["event_type"] == "dataset_definition":
+            found[name] = {
+                "name": name,
+                "kind": str(details.get("dataset_type", "")).lower(),
+                "schema": [_column(field) for field in details.get("schema") or ()],
+                "flows": [],
+            }
+        elif event["event_type"] == "flow_definition" and name in found:
+            found[name]["flows"].append(
+                {
+                    "name": (event["origin"].get("flow_name") or "").rpartition(".")[2],
+                    "type": details.get("flow_type", ""),
+                    "inputs": [each.get("name") for each in details.get("input_datasets") or ()],
+                    "lineage": _lineage(details),
+                    "plan": str(details.get("explain_text") or "")[:_MAX_TEXT],
                 }
-            elif event["event_type"] == "flow_definition" and name in found:
-                found[name]["flows"].append(
-                    {
-                        "name": (event["origin"].get("flow_name") or "").rpartition(".")[2],
-                        "type": details.get("flow_type", ""),
-                        "inputs": [each.get("name") for each in details.get("input_datasets") or ()],
-                        "lineage": _lineage(details),
-                        "plan": str(details.get("explain_text") or "")[:_MAX_TEXT],
-                    }
-                )
-        if found:
-            for dataset in found.values():
-                for flow in dataset["flows"]:
-                    flow["inputs"] = [_full_name(str(name), found) for name in flow["inputs"]]
-                    tables = flow["lineage"]["tables"]
-                    flow["lineage"]["tables"] = [_full_name(name, found) for name in tables]
-            return list(found.values())
-    return []
+            )
+    for flow in [flow for dataset in found.values() for flow in dataset["flows"]]:
+        flow["inputs"] = [_full_name(str(name), found) for name in flow["inputs"]]
+        flow["lineage"]["tables"] = [_full_name(name, found) for name in flow["lineage"]["tables"]]
+    return list(found.values())
 
 
 def _lineage(details: dict[str, Any]) -> dict[str, Any]:
@@ -285,7 +291,7 @@ def _column(field: dict[str, Any]) -> dict[str, Any]:
     return {**shown, "comment": comment} if comment else shown
 
 
-def _type_name(kind: Any) -> str:
+def _type_name(kind: object) -> str:
     """Return a nested type as DDL writes it.
 
     >>> _type_name({"type": "array", "elementType": "long"})

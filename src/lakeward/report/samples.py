@@ -227,7 +227,7 @@ def _rows(state: TableState, file: DataFile, columns: Sequence[str], most: int) 
             return
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     """Return a value as the page shows it: short, and without the secrets of this process.
 
     >>> _text({"a": [1, None]}), _text("x" * 100) == "x" * 79 + "…"

@@ -65,6 +65,6 @@ def _metric(source: Mapping[str, Any], name: str) -> float | None:
         return None
 
 
-def _total(values: Iterable[Any]) -> float | None:
+def _total(values: Iterable[object]) -> float | None:
     known = [value for value in values if isinstance(value, (int, float))]
     return sum(known) if known else None

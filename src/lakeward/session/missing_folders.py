@@ -13,9 +13,9 @@ from lakeward.session.settings import Settings
 
 _NO_FILE = re.compile(
     r"\b(PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST\w*|DELTA_PATH_DOES_NOT_EXIST|DELTA_TABLE_NOT_FOUND"
-    # What Auto Loader says of a folder without files, also of one that does not exist.
+    # Conditions of Auto Loader for a folder without files, also for one that does not exist.
     r"|CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE"
-    # What Delta says of a stream that reads a folder without a table.
+    # Conditions of Delta for a stream that reads a folder without a table.
     r"|DELTA_SCHEMA_NOT_SET|FileNotFoundException|FileNotFoundError|No such file or directory)\b"
 )
 _NAME = r"/[\w-]+(?:\.[\w-]+)*"
@@ -47,7 +47,7 @@ def folder_hint(text: str, settings: Settings) -> str | None:
 
 
 def misses_file(text: str) -> bool:
-    """Return whether an error says that a file, a folder or a table of a path is missing or empty."""
+    """Return whether an error is about a missing or empty file, folder or table."""
     return _NO_FILE.search(text) is not None
 
 

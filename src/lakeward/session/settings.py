@@ -104,9 +104,9 @@ class Settings:
         conf: Mapping[str, str] | None = None,
         mounts: tuple[tuple[str, str], ...] = (),
     ) -> Settings:
-        """Settings of a folder (default: the current one); LAKEWARD_HOME replaces `.lakeward` in it.
+        """Return the settings of a folder (default: the current one); LAKEWARD_HOME replaces its `.lakeward`.
 
-        The runtime profile is LAKEWARD_PROFILE's, else `profile` (what the bundle says), else `runtime` of
+        The runtime profile is LAKEWARD_PROFILE's, else `profile` (of the bundle), else `runtime` of
         `[tool.lakeward]` in the folder's pyproject.toml, else LAKEWARD_PINNED_RUNTIME's, else the newest.
 
         Mounts are those of `[tool.lakeward.mounts]` in the same file, of LAKEWARD_MOUNTS (`--mount`) and

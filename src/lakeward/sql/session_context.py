@@ -125,7 +125,7 @@ class SessionContext:
         """Return an object's metadata beyond its own definition; empty if it has none."""
         return read_metadata(self.metadata_file(kind, name))
 
-    def update_metadata(self, kind: str, name: Sequence[str], **values: Any) -> None:
+    def update_metadata(self, kind: str, name: Sequence[str], **values: object) -> None:
         """Set values in an object's metadata; the others stay."""
         write_metadata(self.metadata_file(kind, name), {**self.metadata(kind, name), **values})
 

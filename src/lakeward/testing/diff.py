@@ -65,7 +65,7 @@ def pair_of(actual: Row, expected: Row, rtol: float | None) -> Pair:
     return Pair(actual, expected, tuple(columns))
 
 
-def close(actual: Any, expected: Any, rtol: float | None = None) -> bool:
+def close(actual: object, expected: object, rtol: float | None = None) -> bool:
     """Return whether two values are equal; floats within `rtol`, also inside arrays, maps and structs."""
     if isinstance(actual, float) and isinstance(expected, float):
         if math.isnan(actual) or math.isnan(expected):
@@ -82,7 +82,7 @@ def close(actual: Any, expected: Any, rtol: float | None = None) -> bool:
     return bool(actual == expected)
 
 
-def hashable(value: Any) -> Hashable:
+def hashable(value: object) -> Hashable:
     """Return a key that is equal for equal values; 0.0 and -0.0 are equal, NaN equals itself."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value
@@ -95,12 +95,12 @@ def hashable(value: Any) -> Hashable:
     return (type(value).__name__, value) if isinstance(value, (str, bool)) else key_of(value)
 
 
-def key_of(value: Any) -> Hashable:
+def key_of(value: object) -> Hashable:
     try:
         hash(value)
     except TypeError:
         return repr(value)
-    return value  # type: ignore[no-any-return]  # hash() has just accepted it
+    return value
 
 
 def without_common(actual: Sequence[Row], expected: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -142,7 +142,7 @@ def without_close(actual: list[Row], expected: list[Row], rtol: float) -> tuple[
     return left, [row for row in right if id(row) not in taken]
 
 
-def without_floats(value: Any) -> Any:
+def without_floats(value: object) -> Any:
     """Return the value with every float in it replaced by the same mark."""
     if isinstance(value, float):
         return "float"

@@ -90,7 +90,7 @@ def schema_of(given: Any) -> StructType:
 
 
 def column_types(schema: StructType, check_nullable: bool) -> list[tuple[str, str]]:
-    """Names and types; the types inside a type count, too."""
+    """Return names and types; types inside a type count, too."""
     return [
         (
             field.name,
@@ -166,7 +166,7 @@ def _grid(columns: Sequence[str], rows: Sequence[Row], mark: str) -> Iterator[st
 
 
 def schema_report(rows: Sequence[tuple[str, str | None, str | None]]) -> str:
-    """Columns side by side: name, actual type, expected type; what differs is marked."""
+    """Return the columns with actual and expected types as a table; differences are marked."""
     lines = ["Schemas are not equal:"]
     cells = [("column", "actual", "expected"), *((n, a or "(none)", e or "(none)") for n, a, e in rows)]
     marks = [
@@ -185,7 +185,7 @@ def _align(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
-def _shown(value: Any, *, longest: int = _LONGEST) -> str:
+def _shown(value: object, *, longest: int = _LONGEST) -> str:
     """Return a value as short text: NULL for None, text in quotes."""
     text = "NULL" if value is None else repr(value) if isinstance(value, (str, bytes)) else str(value)
     text = text.replace("\n", "\\n")

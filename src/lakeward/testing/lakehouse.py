@@ -46,7 +46,7 @@ class Lakehouse:
         seed_frame(self.spark, self.named(name), frame)
         return self.table(name)
 
-    def run(self, *paths: Path | str, **options: Any) -> Update:
+    def run(self, *paths: Path | str, **options: object) -> Update:
         """Update the pipeline whose sources are `paths` (files or folders) and return what became of it.
 
         `options` are fields of `lakeward.pipelines.UpdateOptions`: `configuration`, `full_refresh` …

@@ -43,7 +43,7 @@ def is_disabled() -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Stand in before the first conftest.py is loaded: pytest configures its plugins only afterwards."""
+    """Configure before the first conftest.py is loaded: pytest configures its plugins only afterwards."""
     early_config.add_cleanup(lambda: pytest_unconfigure(early_config))
     pytest_configure(early_config)
 
@@ -111,7 +111,7 @@ def make_catalogs(settings: Settings) -> None:
 
 
 def serve_workspace(stack: ExitStack) -> None:
-    """Lead clients of a workspace to the one of this suite, until `stack` is closed."""
+    """Connect clients of a workspace to that of this suite, until `stack` is closed."""
     from lakeward.testing.suite_workspace import (
         chooses_serverless,
         selects_workspace,
@@ -220,7 +220,7 @@ def pytest_runtest_makereport(
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pluggy.Result[pytest.CollectReport], None]:
-    """Say what can help with the error of a file that cannot be imported."""
+    """Add hints to the error of a file that cannot be imported."""
     outcome = yield
     report = outcome.get_result()
     call: pytest.CallInfo[object] | None = getattr(report, "call", None)

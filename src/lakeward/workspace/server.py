@@ -305,7 +305,7 @@ def _abandoned(run: Document) -> None:
 
 
 def remove_expired(store: Store, runs: Path, jobs: Path, now: int) -> None:
-    """Forget what ended long before `now`; `runs` are the logs, `jobs` what repairs would have needed."""
+    """Delete what ended long before `now`: logs of runs in `runs`, records for repairs in `jobs`."""
     from lakeward.jobs import RETENTION_DAYS
 
     for kind, days in (*((kind, RETENTION_DAYS) for kind in _LIKE_RUNS), ("statement", _QUERY_HISTORY_DAYS)):

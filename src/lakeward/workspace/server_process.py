@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import LakewardError
 from lakeward.file_lock import FileLock
+from lakeward.workspace.state.store import Document
 from lakeward.workspace_connection import Connection, read_connection_file, write_connection_file
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class ServerProcess:
             self._server.stdin.write(f"{json.dumps(order)}\n".encode())
             self._server.stdin.flush()
 
-    def _found_resources(self) -> dict[str, Any]:
+    def _found_resources(self) -> Document:
         try:
             return {"resources": self._resources()}
         except LakewardError as error:
@@ -160,7 +161,7 @@ def main() -> None:
             _refuse(listener, str(error))
 
 
-def _serve(order: dict[str, Any], listener: socket.socket) -> None:
+def _serve(order: Document, listener: socket.socket) -> None:
     from lakeward.bundle import runtime_here
     from lakeward.session import Settings
     from lakeward.workspace.server import serve

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakeward.session import condition_of, message_of
+from lakeward.session import message_of
 from lakeward.testing import Lakehouse
+from tests.conditions import failing
 
 PIPELINE = """
 CREATE MATERIALIZED VIEW zones AS
@@ -68,9 +68,8 @@ def test_values_reach_python_and_come_back(spark: SparkSession) -> None:
     ],
 )
 def test_delta_refuses_columns_of_geometries(spark: SparkSession, statement: str) -> None:
-    with pytest.raises(PySparkException) as raised:
+    with failing("DELTA_GEOSPATIAL_NOT_SUPPORTED") as raised:
         spark.sql(statement)
-    assert condition_of(raised.value) == "DELTA_GEOSPATIAL_NOT_SUPPORTED"
     assert "Store st_aswkb(g) in a BINARY column" in message_of(raised.value)
 
 

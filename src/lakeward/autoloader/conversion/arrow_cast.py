@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# The types that hold unsigned numbers of so many bits.
-UNSIGNED_TYPES = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
-
-
-def spark_compatible_type(arrow_type: pa.DataType) -> pa.DataType:
-    """Return the type that Spark reads: no dictionaries, time units, large offsets, unsigned numbers."""
-    if pa.types.is_dictionary(arrow_type):
-        return spark_compatible_type(arrow_type.value_type)
-    if pa.types.is_timestamp(arrow_type):
-        return pa.timestamp("us", tz="UTC" if arrow_type.tz else None)
-    if pa.types.is_large_string(arrow_type):
-        return pa.string()
-    if pa.types.is_large_binary(arrow_type) or pa.types.is_fixed_size_binary(arrow_type):
-        return pa.binary()
-    if pa.types.is_unsigned_integer(arrow_type):
-        return UNSIGNED_TYPES[arrow_type.bit_width]
-    if is_list(arrow_type):
-        return pa.list_(spark_compatible_type(arrow_type.value_type))
-    if pa.types.is_map(arrow_type):
-        return pa.map_(
-            spark_compatible_type(arrow_type.key_type), spark_compatible_type(arrow_type.item_type)
-        )
-    if pa.types.is_struct(arrow_type):
-        return pa.struct([pa.field(field.name, spark_compatible_type(field.type)) for field in arrow_type])
-    return arrow_type
+FieldSplit = Callable[[pa.Array, pa.Field], tuple[pa.Array | None, pa.Array | None]]
+"""Returns (values of the field's type, remaining values) of an array; None for an empty part."""
 
 
 def is_list(arrow_type: pa.DataType) -> bool:
@@ -41,6 +18,17 @@ def is_list(arrow_type: pa.DataType) -> bool:
     checks = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list)
     views = (kinds.is_list_view, kinds.is_large_list_view)
     return any(check(arrow_type) for check in (*checks, *views))
+
+
+def record_fields(array: pa.Array) -> dict[str, pa.Array]:
+    """Return the fields of records by name."""
+    return dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+
+
+def build_record(array: pa.Array, target: pa.DataType, fields: Mapping[str, pa.Array]) -> pa.Array:
+    """Return the records of `array` with the values of `fields`; other fields of the target are null."""
+    children = [fields.get(f.name, pa.nulls(len(array), f.type)) for f in target]
+    return pa.StructArray.from_arrays(children, fields=list(target), mask=array.is_null())
 
 
 def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -83,13 +71,38 @@ class ColumnCast:
         A plain cast would hide a type mismatch. Missing fields of records are null. Remaining record fields
         are those that the schema lacks or has with another type (assumed).
         """
-        if array.type == target:
-            return array, None
-        if self._fits(array.type, target):
-            return self._cast(array, target), None
+        named = self.adopt_names(array, target)
+        if named.type == target:
+            return named, None
+        if self.fits(named.type, target):
+            return self._cast(named, target), None
         if pa.types.is_struct(array.type) and pa.types.is_struct(target):
             return self._split_record(array, target)
         return None, array
+
+    def adopt_names(self, array: pa.Array, target: pa.DataType) -> pa.Array:
+        """Return lists and maps with the schema's names of fields, where names match in another case."""
+        if self.case_sensitive or not pa.types.is_nested(array.type) or pa.types.is_struct(array.type):
+            return array
+        return array.view(self._renamed(array.type, target))
+
+    def _renamed(self, found: pa.DataType, target: pa.DataType) -> pa.DataType:
+        if pa.types.is_list(found) and pa.types.is_list(target):
+            return pa.list_(found.value_field.with_type(self._renamed(found.value_type, target.value_type)))
+        if pa.types.is_map(found) and pa.types.is_map(target):
+            keys = self._renamed(found.key_type, target.key_type)
+            items = self._renamed(found.item_type, target.item_type)
+            return pa.map_(found.key_field.with_type(keys), found.item_field.with_type(items))
+        if pa.types.is_struct(found) and pa.types.is_struct(target):
+            names = [field.name for field in found]
+            wanted = {self.match_name(field.name, names): field for field in target}
+            return pa.struct([self._renamed_field(field, wanted.get(field.name)) for field in found])
+        return found
+
+    def _renamed_field(self, found: pa.Field, target: pa.Field | None) -> pa.Field:
+        if target is None:
+            return found
+        return pa.field(target.name, self._renamed(found.type, target.type))
 
     def match_name(self, name: str, names: Sequence[str]) -> str | None:
         """Return the name in `names` that matches a file's `name`."""
@@ -97,40 +110,48 @@ class ColumnCast:
             return name if name in names else None
         return next((known for known in names if known.lower() == name.lower()), None)
 
-    def _split_record(self, array: pa.Array, target: pa.DataType) -> tuple[pa.Array, pa.Array | None]:
-        names = [field.name for field in target]
-        matched: dict[str, pa.Array] = {}
-        surplus: dict[str, pa.Array] = {}
-        for field, child in zip(array.type, array.flatten(), strict=True):
-            column = self.match_name(field.name, names)
-            kept, rest = (None, child) if column is None else self.split(child, target.field(column).type)
-            if kept is not None and column is not None:
-                matched[column] = kept
-            if rest is not None:
-                surplus[field.name] = rest
-        children = [matched.get(f.name, pa.nulls(len(array), f.type)) for f in target]
-        record = pa.StructArray.from_arrays(children, fields=list(target), mask=array.is_null())
-        if not surplus:
-            return record, None
-        return record, pa.StructArray.from_arrays(list(surplus.values()), names=list(surplus))
+    def split_fields(
+        self, found: Mapping[str, pa.Array], fields: Iterable[pa.Field], split: FieldSplit
+    ) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
+        """Return the fields of the schema that a file has, by name, and what remains of the file.
 
-    def _fits(self, source: pa.DataType, target: pa.DataType) -> bool:
+        Of a file's fields that differ in case alone, a field of the schema has one; the others remain.
+        """
+        kept: dict[str, pa.Array] = {}
+        rest: dict[str, pa.Array | None] = dict(found)
+        for field in fields:
+            name = self.match_name(field.name, [name for name, array in rest.items() if array is not None])
+            if name is not None:
+                values, rest[name] = split(found[name], field)
+                if values is not None:
+                    kept[field.name] = values
+        return kept, {name: array for name, array in rest.items() if array is not None}
+
+    def _split_record(self, array: pa.Array, target: pa.DataType) -> tuple[pa.Array, pa.Array | None]:
+        kept, rest = self.split_fields(
+            record_fields(array), target, lambda child, field: self.split(child, field.type)
+        )
+        surplus = pa.StructArray.from_arrays(list(rest.values()), names=list(rest)) if rest else None
+        return build_record(array, target, kept), surplus
+
+    def fits(self, source: pa.DataType, target: pa.DataType) -> bool:
         """Return whether all values of a type are valid in the target type."""
         if pa.types.is_null(source):
             return True
         if pa.types.is_struct(source) and pa.types.is_struct(target):
             names = [field.name for field in target]
-            return all(f.name in names and self._fits(f.type, target.field(f.name).type) for f in source)
+            return all(f.name in names and self.fits(f.type, target.field(f.name).type) for f in source)
         if pa.types.is_map(source) and pa.types.is_map(target):
-            return self._fits(source.key_type, target.key_type) and self._fits(
+            return self.fits(source.key_type, target.key_type) and self.fits(
                 source.item_type, target.item_type
             )
         if is_list(source) and pa.types.is_list(target):
-            return self._fits(source.value_type, target.value_type)
+            return self.fits(source.value_type, target.value_type)
         if self.zone is not None and pa.types.is_timestamp(source) and pa.types.is_timestamp(target):
             # Those of ORC itself have nanoseconds; Spark's TIMESTAMP_NTZ is not read as TIMESTAMP.
             return bool(source.unit == "ns" or source == target)
-        plain = spark_compatible_type(source)
+        # The CHAR of ORC.
+        plain = pa.binary() if pa.types.is_fixed_size_binary(source) else source
         return plain == target or (self.widens and _is_wider(target, plain))
 
     def _cast(self, array: pa.Array, target: pa.DataType) -> pa.Array:

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.arrow_cast import ColumnCast, cast_array, is_list, spark_compatible_type
+from lakeward.autoloader.conversion.arrow_cast import (
+    ColumnCast,
+    build_record,
+    cast_array,
+    is_list,
+    record_fields,
+)
 
 
 class TypeMismatchError(Exception):
@@ -36,7 +42,13 @@ class ReaderCast:
     def convert(self, array: pa.Array, target: pa.DataType, path: tuple[str, ...]) -> pa.Array:
         """Return the values as `target`; raise TypeMismatchError."""
         if pa.types.is_struct(array.type) and pa.types.is_struct(target) and array.type != target:
-            return self._convert_record(array, target, path)
+            fields, _ = self.columns.split_fields(
+                record_fields(array),
+                target,
+                lambda child, field: (self.convert(child, field.type, (*path, field.name)), None),
+            )
+            return build_record(array, target, fields)
+        array = self.columns.adopt_names(array, target)
         kept, _ = self.columns.split(array, target)
         if kept is not None:
             return kept
@@ -46,18 +58,6 @@ class ReaderCast:
         except pa.ArrowInvalid:
             # A number that the narrower type does not hold; Spark returns its last bits.
             raise TypeMismatchError(path, array.type) from None
-
-    def _convert_record(self, array: pa.Array, target: pa.DataType, path: tuple[str, ...]) -> pa.Array:
-        found = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
-        children = []
-        for field in target:
-            name = self.columns.match_name(field.name, list(found))
-            children.append(
-                pa.nulls(len(array), field.type)
-                if name is None
-                else self.convert(found[name], field.type, (*path, field.name))
-            )
-        return pa.StructArray.from_arrays(children, fields=list(target), mask=array.is_null())
 
     def _require_convertible(self, found: pa.DataType, target: pa.DataType, path: tuple[str, ...]) -> None:
         if is_list(found) and is_list(target):
@@ -70,9 +70,7 @@ class ReaderCast:
             for field in target:
                 if field.name in types:
                     self._require_convertible(types[field.name], field.type, (*path, field.name))
-        elif not pa.types.is_null(found) and not _is_converted(
-            self.format, spark_compatible_type(found), target
-        ):
+        elif not (self.columns.fits(found, target) or _is_converted(self.format, found, target)):
             raise TypeMismatchError(path, found)
 
 

@@ -47,7 +47,7 @@ class FileNames:
 
 
 def session_file_names() -> FileNames:
-    """Names under the path map of the active session's lakehouse."""
+    """Return the names under the path map of the active session's lakehouse."""
     from lakeward.session import current_settings
 
     settings = current_settings()

@@ -18,7 +18,7 @@ from lakeward.errors import CloudFilesError
 
 
 def use_delta_format(reason: str) -> CloudFilesError:
-    """Return the error of a Delta table that is read as files; `reason` says what shows that it is one.
+    """Return the error of a Delta table that is read as files; `reason` is the evidence for it.
 
     Source: https://docs.databricks.com/aws/en/error-messages/error-classes (CF_USE_DELTA_FORMAT)
     """
@@ -104,17 +104,16 @@ class Options:
 
     @property
     def encoding(self) -> str:
-        """`charset`, or `encoding`. Raises CloudFilesError for an unknown one."""
+        """`charset`, or `encoding`, by Python's name (`utf-8`); raises CloudFilesError for an unknown one."""
         name = self.raw.get("charset") or str(self.text("encoding"))
         try:
-            codecs.lookup(name)
+            return codecs.lookup(name).name
         except LookupError:
             raise CloudFilesError(
                 "INVALID_PARAMETER_VALUE.CHARSET",
                 f"Option encoding is set to {name!r}, which is no character set.",
                 next_step="Set one such as utf-8, utf-16, iso-8859-1 or windows-1252.",
             ) from None
-        return name
 
     @property
     def line_separator(self) -> str | None:

@@ -156,7 +156,7 @@ def _convert_union(members: list[Any], columns: list[AvroColumn]) -> Convert:
         _PYTHON_TYPES.get(member if isinstance(member, str) else member["type"], object) for member in members
     ]
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> Any:
         # Records in unions are tuples of name and record.
         if isinstance(value, tuple):
             index, value = names.index(value[0]), value[1]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
+from lakeward.autoloader.conversion.arrow_cast import ColumnCast
 from lakeward.autoloader.conversion.reader_cast import ReaderCast, TypeMismatchError
 from lakeward.autoloader.discovery.file_names import FileNames
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
 
-def rescued_json(value: Any) -> str | None:
+def rescued_json(value: object) -> str | None:
     """Return a value as JSON, times as ISO text with a zone (AL-4.1.3); None for nothing to rescue."""
     plain = _json_value(value)
     return None if plain is None else _JSON.encode(plain).decode()
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> Any:
     if isinstance(value, datetime):
         zoned = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
         return zoned.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -109,42 +109,31 @@ class ColumnarReader:
             dtype = self._builder.data.get(field.name)
             if dtype is None or field.name.lower() in self._builder.plan.pinned:
                 continue
-            grown = widen_type(dtype, from_arrow_type(spark_compatible_type(field.type)))
+            grown = widen_type(dtype, from_arrow_type(field.type))
             if grown not in (None, dtype):
                 condition = "NEW_FIELDS_AND_WIDENED_TYPES_IN_FILE"
                 raise NewFieldsError(condition, f"[{field.name}]", status.key, {field.name: grown})
 
     def _batch(self, status: FileStatus, batch: pa.RecordBatch) -> pa.RecordBatch:
-        arrays: dict[str, pa.Array] = {}
-        surplus: dict[str, pa.Array] = {}
-        names = list(self._builder.data)
-        for name, array in zip(batch.schema.names, batch.columns, strict=True):
-            column = self._cast.match_name(name, names)
-            rest: pa.Array | None = array
-            if column is not None:
-                target = self._builder.arrow.field(column).type
-                if self._without_rescue is not None:
-                    arrays[column] = self._convert(self._without_rescue, array, target, column, status)
-                    continue
-                kept, rest = self._cast.split(array, target)
-                if kept is not None:
-                    arrays[column] = kept
-            if rest is not None and name not in self._builder.plan.partitions:
-                surplus[name] = rest
-        for name in names:
-            if name not in arrays:
-                arrays[name] = pa.nulls(batch.num_rows, self._builder.arrow.field(name).type)
+        fields = [self._builder.arrow.field(name) for name in self._builder.data]
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        arrays, rest = self._cast.split_fields(found, fields, partial(self._split, status.key))
+        for field in fields:
+            if field.name not in arrays:
+                arrays[field.name] = pa.nulls(batch.num_rows, field.type)
+        surplus = {name: array for name, array in rest.items() if name not in self._builder.plan.partitions}
         rescued = self._rescue(surplus, batch.num_rows, status) if surplus and self._builder.rescues else None
         return self._builder.build(arrays, [(status, batch.num_rows)], rescued)
 
-    def _convert(
-        self, cast: ReaderCast, array: pa.Array, target: pa.DataType, column: str, status: FileStatus
-    ) -> pa.Array:
+    def _split(self, file: str, array: pa.Array, field: pa.Field) -> tuple[pa.Array | None, pa.Array | None]:
+        """Return both parts of a column; without a rescued data column, all of it is converted."""
+        if self._without_rescue is None:
+            return self._cast.split(array, field.type)
         try:
-            return cast.convert(array, target, (column,))
+            return self._without_rescue.convert(array, field.type, (field.name,)), None
         except TypeMismatchError as error:
-            wanted = self._builder.data[column].simpleString().upper()
-            raise mismatched_type_error(self._builder.plan.format, error, wanted, status.key) from None
+            wanted = self._builder.data[field.name].simpleString().upper()
+            raise mismatched_type_error(self._builder.plan.format, error, wanted, file) from None
 
     def _rescue(self, surplus: dict[str, pa.Array], rows: int, status: FileStatus) -> list[str | None] | None:
         columns = {name: array.to_pylist(maps_as_pydicts="lossy") for name, array in surplus.items()}
@@ -183,7 +172,7 @@ def mismatched_type_error(form: str, error: TypeMismatchError, wanted: str, file
     """Return Spark's error for a column that its reader does not convert to the type of the schema."""
     from pyspark.sql.pandas.types import from_arrow_type
 
-    found = from_arrow_type(spark_compatible_type(error.found)).simpleString().upper()
+    found = from_arrow_type(error.found).simpleString().upper()
     rescue = "" if form == "orc" else "; or set rescuedDataColumn, which keeps the values that do not fit"
     advice = f"Declare it as {found} and cast it in the query{rescue}."
     column, shown = ".".join(error.path), FileNames.encode(file)
@@ -226,7 +215,7 @@ class ColumnarInference:
         if source.illegal:
             raise illegal_type_error(*next(iter(source.illegal.items())))
         for field in source.schema:
-            add_column(self._columns, field.name, from_arrow_type(spark_compatible_type(field.type)))
+            add_column(self._columns, field.name, from_arrow_type(field.type))
         return None
 
     def schema(self) -> StructType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -186,11 +187,7 @@ class CsvDialect:
         while at < end:
             char = line[at]
             if char == self.escape and at + 1 < end and line[at + 1] in (self.quote, self.escape):
-                if self.escape != self.quote:
-                    out.append(line[at + 1] if line[at + 1] == self.quote else self.escape)
-                    at += 2
-                    continue
-                out.append(self.quote)
+                out.append(line[at + 1])
                 at += 2
                 continue
             if char == self.quote:
@@ -228,9 +225,7 @@ class CsvDialect:
 
 def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
     """Return lines with content, without comments and skipped rows; records with `multiLine`."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    text = data.decode(dialect.encoding, "replace")
+    text = data.removeprefix(codecs.BOM_UTF8).decode(dialect.encoding, "replace")
     if dialect.separator is not None:
         lines = text.split(dialect.separator)
     else:

@@ -6,6 +6,8 @@ rows as wide as the first. Other files are left to `csv_dialect`.
 
 from __future__ import annotations
 
+import codecs
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
@@ -26,7 +28,7 @@ def is_regular_dialect(dialect: CsvDialect) -> bool:
         and dialect.sep.isascii()
         # Spark skips blank lines; Arrow reports them as too short unless the separator is blank.
         and dialect.sep not in '"\\ \t\n\r'
-        and dialect.encoding.upper().replace("-", "") == "UTF8"
+        and dialect.encoding == "utf-8"
     )
 
 
@@ -37,7 +39,7 @@ def parse_text_columns(data: bytes, dialect: CsvDialect) -> tuple[str, pa.Table]
     """
     if len(data) < MIN_BYTES or (dialect.escape == "\\" and b"\\" in data):
         return None
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = data.removeprefix(codecs.BOM_UTF8)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     data = data.lstrip(b"\n")

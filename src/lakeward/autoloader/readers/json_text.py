@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -122,26 +123,21 @@ class InvalidJson(ValueError):
 class JsonText:
     """Encoding, line separator and leniency of the JSON files of a stream."""
 
-    encoding: str | None
+    encoding: str
     separator: str | None
     leniency: JsonLeniency
 
     @classmethod
     def of(cls, options: Options) -> JsonText:
         """Create the settings from the options."""
-        encoding = options.encoding
         separator = options.line_separator
-        return cls(
-            None if encoding.upper().replace("_", "-") in ("UTF-8", "UTF8") else encoding,
-            None if separator == "\n" else separator,
-            JsonLeniency.of(options),
-        )
+        return cls(options.encoding, None if separator == "\n" else separator, JsonLeniency.of(options))
 
     def lines(self, data: bytes) -> bytes:
         """Return UTF-8 lines that end in a newline, whatever the file's encoding and separator."""
-        if data.startswith(b"\xef\xbb\xbf"):
-            data = data[3:]
-        elif self.encoding is not None:
+        if data.startswith(codecs.BOM_UTF8):
+            data = data.removeprefix(codecs.BOM_UTF8)
+        elif self.encoding != "utf-8":
             data = data.decode(self.encoding, "replace").encode()
         if self.separator is not None:
             return data.replace(self.separator.encode(), b"\n")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.arrow_cast import UNSIGNED_TYPES, cast_array, is_list
+from lakeward.autoloader.conversion.arrow_cast import cast_array, is_list
 from lakeward.autoloader.read_plan import NANOS_AS_LONG
 from lakeward.autoloader.readers.file_contents import ColumnarFile
 from lakeward.errors import CloudFilesError
@@ -31,6 +31,7 @@ _PLAIN_TYPES = {
     "FIXED_LEN_BYTE_ARRAY": pa.binary(),
 }
 _SIGNED_TYPES = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+_UNSIGNED_TYPES = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
 _NAMED_TYPES = {
     "String": pa.string(),
     "Enum": pa.string(),
@@ -139,7 +140,7 @@ def leaf_type(leaf: Any, logical: Mapping[str, Any]) -> pa.DataType | None:
         maker = pa.decimal128 if precision <= 38 else pa.decimal256
         return maker(precision, logical["scale"])
     if name == "Int":
-        return (_SIGNED_TYPES if logical["isSigned"] else UNSIGNED_TYPES)[logical["bitWidth"]]
+        return (_SIGNED_TYPES if logical["isSigned"] else _UNSIGNED_TYPES)[logical["bitWidth"]]
     if name == "Timestamp":
         zone = "UTC" if logical["isAdjustedToUTC"] else None
         return None if logical["timeUnit"] == "nanoseconds" else pa.timestamp("us", zone)

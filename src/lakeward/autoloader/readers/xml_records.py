@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -79,8 +80,8 @@ class XmlText:
 
     def records(self, data: bytes) -> list[Element | BrokenRecord]:
         """Return the records of a file in order. Text outside of records is ignored, even if malformed."""
-        text = data[3:] if data.startswith(b"\xef\xbb\xbf") else data
-        if self.encoding.upper().replace("-", "") != "UTF8":
+        text = data.removeprefix(codecs.BOM_UTF8)
+        if self.encoding != "utf-8":
             text = text.decode(self.encoding, "replace").encode()
         prolog = _PROLOG.match(text)
         text = text[prolog.end() :] if prolog else text

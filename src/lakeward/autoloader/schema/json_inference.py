@@ -170,7 +170,7 @@ class JsonInference:
                 elif key not in self._columns and (not self._drop_null or bytes(value) not in _NULLS):
                     add_column(self._columns, key, StringType())
 
-    def _add_value(self, key: str, value: Any) -> None:
+    def _add_value(self, key: str, value: object) -> None:
         shape = (key, _shape(value)) if self._by_shape else None
         if shape in self._shapes:
             return
@@ -240,7 +240,7 @@ class JsonInference:
         return merged
 
 
-def _shape(value: Any) -> object:
+def _shape(value: object) -> object:
     """Return a value that is equal for values of equal type."""
     if isinstance(value, dict):
         return tuple((key, _shape(inner)) for key, inner in value.items())

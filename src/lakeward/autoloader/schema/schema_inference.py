@@ -28,7 +28,7 @@ class Inference(Protocol):
     """Schema inference of a format."""
 
     def add(self, data: bytes) -> str | None:
-        """Add the content of a file. Return why it cannot be read, where the format tells."""
+        """Add the content of a file. Return why it cannot be read, where the format detects it."""
 
     def schema(self) -> StructType:
         """Return the merged schema."""

@@ -89,7 +89,7 @@ class _TypeFilter:
         }
         return Node({key: child for key, child in kept.items() if child}, node.position, node.anchored)
 
-    def _value(self, name: str, node: Node, kind: Any, types: Mapping[str, Any]) -> Node | None:
+    def _value(self, name: str, node: Node, kind: object, types: Mapping[str, Any]) -> Node | None:
         """Return a value of the field `name` without mistyped values in it; None if it is one itself."""
         value = node.value
         fields = _fields_of(kind, types)
@@ -112,7 +112,7 @@ class _TypeFilter:
         self.found.append(Finding(FIELD_TYPE, "warning", node.position, message, cure))
         return None
 
-    def _list(self, name: str, node: Node, kind: Any, types: Mapping[str, Any]) -> Node:
+    def _list(self, name: str, node: Node, kind: object, types: Mapping[str, Any]) -> Node:
         is_object = _expected(kind, _fields_of(kind, types)) == "map"
         # As in the CLI an empty item of objects is none.
         given = [item for item in node.value if item.value is not None or not is_object]
@@ -130,11 +130,11 @@ _EXAMPLES = {
 }
 
 
-def _fields_of(kind: Any, types: Mapping[str, Any]) -> Any:
+def _fields_of(kind: object, types: Mapping[str, Any]) -> Any:
     return types.get(kind) if isinstance(kind, str) else kind
 
 
-def _expected(kind: Any, fields: Any) -> str | None:
+def _expected(kind: object, fields: object) -> str | None:
     """Return the CLI's name of the type that a field has; None for one that takes anything."""
     if isinstance(kind, list):
         return "sequence"
@@ -159,6 +159,6 @@ def _fits(value: Any, expected: str) -> bool:
     return not isinstance(value, bool) and (expected == "float" or number.is_integer())
 
 
-def _name_of(value: Any) -> str:
+def _name_of(value: object) -> str:
     names = {dict: "map", list: "sequence", bool: "bool", int: "int", float: "float"}
     return names.get(type(value), "string")

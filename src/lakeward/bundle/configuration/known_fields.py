@@ -127,7 +127,7 @@ def _unknown_keys(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any
             yield from _unknown_keys_of_value(child, fields[key], types)
 
 
-def _unknown_keys_of_value(node: Node, kind: Any, types: Mapping[str, Any]) -> Iterator[Finding]:
+def _unknown_keys_of_value(node: Node, kind: object, types: Mapping[str, Any]) -> Iterator[Finding]:
     # Maps with names of the user's, texts and references to variables have no fields.
     if isinstance(kind, list) and isinstance(node.value, list):
         for item in node.value:

@@ -31,7 +31,7 @@ LOOKUPS: dict[str, tuple[str, str] | None] = {
 
 
 def placeholder(kind: str, name: str) -> str:
-    """Return what represents the id of an object that only a workspace knows."""
+    """Return what represents the id of an object that only a workspace has."""
     return f"{kind}:{name}"
 
 

@@ -1,4 +1,4 @@
-"""Configuration as a tree whose every node knows the file, line and column it was written at.
+"""Configuration as a tree; each node has the file, line and column of its text.
 
 All passes of the loader are functions from `Node` to `Node`; nodes are never changed in place, so a pass
 may share what it does not touch.
@@ -74,7 +74,7 @@ def failure(condition: str, position: Position, message: str, *, next_step: str 
     return BundleError(condition, f"{position}: {message}", next_step=next_step)
 
 
-def lift(value: Any, position: Position) -> Node:
+def lift(value: object, position: Position) -> Node:
     """Return plain `value` as a tree in which every node has `position`."""
     if isinstance(value, Mapping):
         return Node({str(key): lift(child, position) for key, child in value.items()}, position)

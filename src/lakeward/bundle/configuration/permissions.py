@@ -23,7 +23,7 @@ class Levels:
 
     @property
     def strongest(self) -> str:
-        """The level of who creates a resource."""
+        """The level of a resource's creator."""
         return self.known[-1]
 
 

@@ -90,7 +90,7 @@ def assign_variables(tree: Node, sources: VariableSources) -> Node:
 
 
 def _looked_up(name: str, lookup: Node) -> Node:
-    """Return the placeholder of an id that only a workspace knows: kind and name, `warehouse:shared`."""
+    """Return the placeholder of an id that only a workspace has: kind and name, `warehouse:shared`."""
     kinds = list(lookup.children)
     if len(kinds) != 1 or kinds[0] not in LOOKUPS:
         message = f"the lookup of the variable `{name}` names exactly one kind of thing and its name."
@@ -100,41 +100,59 @@ def _looked_up(name: str, lookup: Node) -> Node:
 
 
 def _with_value(name: str, node: Node, sources: VariableSources) -> Node:
-    given, environment = sources.command_line.get(name), sources.environ.get(f"BUNDLE_VAR_{name}")
-    own = sources.overrides.get(name) if sources.overrides is not None else None
-    overrides_file = f".databricks/bundle/{sources.target}/variable-overrides.json"
     if node.value is not None and not isinstance(node.value, dict):
         message = f"the variable `{name}` is declared by a mapping (`default:`, `description:`, `type:`)."
         raise failure("VARIABLE_INVALID", node.position, message)
     kind = node.get("type")
     is_complex = kind is not None and kind.value == "complex"
-    if is_complex and (given is not None or (environment is not None and own is None)):
-        source = "--var" if given is not None else f"BUNDLE_VAR_{name}"
-        message = f"the variable `{name}` is complex and cannot be given by {source}."
-        next_step = f"Write it into {overrides_file} or into the target."
-        raise failure("VARIABLE_INVALID", node.position, message, next_step=next_step)
-    if given is not None:
-        value = Node(given, node.position)
-    elif environment is not None and not is_complex:
-        value = Node(environment, node.position)
-    elif own is not None:
-        value = own
-    elif (lookup := node.get("lookup")) is not None:
-        value = _looked_up(name, lookup)
-    elif "default" in node.children and node.children["default"].value is not None:
-        value = node.children["default"]
-    elif sources.unassigned is not None:
-        return Node({**node.children, "value": Node(sources.unassigned, node.position)}, node.position)
-    else:
-        message = f"the variable `{name}` has no value."
-        next_step = (
-            f"Give it one with --var {name}=…, with the environment variable BUNDLE_VAR_{name}, or in "
-            f"{overrides_file} (or as its default in databricks.yml)."
-        )
-        raise failure("VARIABLE_UNASSIGNED", node.position, message, next_step=next_step)
+    own = sources.overrides.get(name) if sources.overrides is not None else None
+    value = _assigned_value(name, node, sources, own, is_complex=is_complex)
     if value is own and isinstance(value.value, dict | list) != is_complex:
         declared = "complex" if is_complex else "not complex"
         message = f"the variable `{name}` is {declared}, and its value here is not of that type."
         cure = "Write a mapping or list." if is_complex else "Add `type: complex` to its declaration."
         raise failure("VARIABLE_INVALID", value.position, message, next_step=cure)
     return Node({**node.children, "value": value}, node.position)
+
+
+def _assigned_value(
+    name: str, node: Node, sources: VariableSources, own: Node | None, *, is_complex: bool
+) -> Node:
+    """Return the value from the first source that has one.
+
+    Args:
+        name: The variable.
+        node: Its declaration.
+        sources: The sources of values.
+        own: Its value in the file of overrides.
+        is_complex: Whether it is declared so: then it is not given as text.
+
+    Raises:
+        ConfigurationError: No source has a value, or a complex variable is given as text.
+    """
+    overrides_file = f".databricks/bundle/{sources.target}/variable-overrides.json"
+    given, environment = sources.command_line.get(name), sources.environ.get(f"BUNDLE_VAR_{name}")
+    if is_complex and (given is not None or (environment is not None and own is None)):
+        source = "--var" if given is not None else f"BUNDLE_VAR_{name}"
+        message = f"the variable `{name}` is complex and cannot be given by {source}."
+        next_step = f"Write it into {overrides_file} or into the target."
+        raise failure("VARIABLE_INVALID", node.position, message, next_step=next_step)
+    if given is not None:
+        return Node(given, node.position)
+    if environment is not None and not is_complex:
+        return Node(environment, node.position)
+    if own is not None:
+        return own
+    lookup, default = node.get("lookup"), node.get("default")
+    if lookup is not None:
+        return _looked_up(name, lookup)
+    if default is not None:
+        return default
+    if sources.unassigned is not None:
+        return Node(sources.unassigned, node.position)
+    message = f"the variable `{name}` has no value."
+    next_step = (
+        f"Give it one with --var {name}=…, with the environment variable BUNDLE_VAR_{name}, or in "
+        f"{overrides_file} (or as its default in databricks.yml)."
+    )
+    raise failure("VARIABLE_UNASSIGNED", node.position, message, next_step=next_step)

@@ -133,7 +133,7 @@ class _Builder:
             own[key] = value
         return {**merged, **own}
 
-    def _inherited(self, node: Any) -> list[dict[str, Node]]:
+    def _inherited(self, node: object) -> list[dict[str, Node]]:
         if isinstance(node, MappingNode):
             return [self.build(node).value]
         if isinstance(node, SequenceNode):
@@ -141,7 +141,7 @@ class _Builder:
             return [mapping for child in node.value for mapping in self._inherited(child)]
         raise failure("YAML_INVALID", self._position(node), "`<<` merges a mapping or a list of mappings.")
 
-    def _count(self, number: int, node: Any) -> None:
+    def _count(self, number: int, node: object) -> None:
         self._merged += number + 1
         if self._merged > MAX_NODES:
             raise too_large("YAML_INVALID", self._position(node))

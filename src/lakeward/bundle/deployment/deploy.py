@@ -203,7 +203,7 @@ def _upload(api: Api, contents: Mapping[str, Path], known: dict[str, str]) -> in
     return written
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -229,7 +229,7 @@ def set_access(api: Api, kind: str, identifier: str, resource: Mapping[str, Any]
         kind: The kind of the resource in the bundle.
         identifier: Its id.
         resource: Its settings in the bundle.
-        user: Who deploys.
+        user: The user who deploys.
     """
     permissions = resource.get("permissions") or ()
     if kind in _SECURABLES:

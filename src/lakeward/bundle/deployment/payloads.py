@@ -116,7 +116,7 @@ def definition_of(bundle: Bundle, kind: str, key: str) -> dict[str, Any]:
     return body_of(kind, resource, Places(bundle, {}))
 
 
-def replace_ids(value: Any, ids: Mapping[str, int | str]) -> Any:
+def replace_ids(value: object, ids: Mapping[str, int | str]) -> Any:
     """Return `value` in which every id that stood for a resource offline is the workspace's own.
 
     Ids inside of longer texts are replaced as well.

@@ -57,7 +57,7 @@ def scope_names(bundle: Bundle) -> Iterator[Breach]:
 
 
 def shared_scopes(bundle: Bundle) -> Iterator[Breach]:
-    """In mode development, a scope whose name is the same for everybody."""
+    """Yield scopes that all users of a target in mode development would share."""
     if bundle.mode != "development":
         return
     user = bundle.config["workspace"]["current_user"]
@@ -105,7 +105,7 @@ def _entries(bundle: Bundle) -> Iterator[tuple[Path, str, Mapping[str, Any]]]:
                 yield ("resources", kind, key, "permissions", number), kind, entry
 
 
-def _settings(value: Any, path: Path) -> Iterator[tuple[Path, str, str]]:
+def _settings(value: object, path: Path) -> Iterator[tuple[Path, str, str]]:
     if isinstance(value, Mapping):
         for name, child in value.items():
             if isinstance(child, str):

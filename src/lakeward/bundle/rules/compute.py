@@ -180,5 +180,5 @@ def _is_project(folder: FilePath) -> bool:
     return any((folder / name).is_file() for name in ("pyproject.toml", "setup.py"))
 
 
-def _relative(bundle: Bundle, folder: Any) -> str:
+def _relative(bundle: Bundle, folder: object) -> str:
     return posixpath.relpath(str(folder), str(bundle.root))

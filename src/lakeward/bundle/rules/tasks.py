@@ -148,7 +148,7 @@ def _before(bundle: Bundle, task: Task) -> set[str]:
     return found
 
 
-def _found(pattern: re.Pattern[str], value: Any) -> list[str]:
+def _found(pattern: re.Pattern[str], value: object) -> list[str]:
     if isinstance(value, Mapping):
         return [name for child in value.values() for name in _found(pattern, child)]
     if isinstance(value, list):

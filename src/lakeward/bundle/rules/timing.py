@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach
@@ -48,10 +49,15 @@ def triggers(bundle: Bundle) -> Iterator[Breach]:
         if update is not None and not update.get("table_names"):
             yield (*where, "table_update"), f"the table trigger of the job {key} names no tables."
         for kind, settings in (("file_arrival", arrival), ("table_update", update)):
-            for name in ("min_time_between_triggers_seconds", "wait_after_last_change_seconds"):
-                seconds = (settings or {}).get(name)
-                if isinstance(seconds, int) and 0 < seconds < 60:
-                    yield (*where, kind, name), f"{name} is {seconds}; it is 60 at least."
+            for name, seconds in _short_times(settings or {}):
+                yield (*where, kind, name), f"{name} is {seconds}; it is 60 at least."
+
+
+def _short_times(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for name in ("min_time_between_triggers_seconds", "wait_after_last_change_seconds"):
+        seconds = settings.get(name)
+        if isinstance(seconds, int) and 0 < seconds < 60:
+            yield name, seconds
 
 
 def several_timers(bundle: Bundle) -> Iterator[Breach]:

@@ -115,16 +115,8 @@ def report_chain(root: ast.expr, links: list[Link], environment: Environment, si
     for kind, link in zip(kinds, links, strict=False):
         # A chain begins to be a DataFrame with the first step that only a DataFrame has.
         owner = kind or _proven(link.name)
-        if owner is None or not link.name:
-            continue
-        if owner in _SPARK_KINDS:
-            detail = _keyword(link)
-            if owner == "stream_writer" and link.name in STREAM_STARTS:
-                detail = _untriggered(links)
-            sink.emit("spark", f"{owner}.{link.name}", link.line, link.column, detail)
-        _tables(owner, link, environment, sink)
-        if owner == "conf" and link.name in ("get", "set"):
-            _conf(link, environment, sink)
+        if owner is not None and link.name:
+            _step(owner, link, links, environment, sink)
     _options(links, environment, sink)
     _pipeline_sink(root, links, environment, sink)
     for link in links:
@@ -132,8 +124,19 @@ def report_chain(root: ast.expr, links: list[Link], environment: Environment, si
             _expressions(link, environment, sink)
 
 
+def _step(owner: str, link: Link, links: list[Link], environment: Environment, sink: Sink) -> None:
+    """Report what a link of a chain does with `owner`, the kind of object before it."""
+    if owner in _SPARK_KINDS:
+        starts_stream = owner == "stream_writer" and link.name in STREAM_STARTS
+        detail = _untriggered(links) if starts_stream else _keyword(link)
+        sink.emit("spark", f"{owner}.{link.name}", link.line, link.column, detail)
+    _tables(owner, link, environment, sink)
+    if owner == "conf" and link.name in ("get", "set"):
+        _conf(link, environment, sink)
+
+
 def _pipeline_sink(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
-    """The table that a sink of a pipeline writes: `create_sink(…, options={"tableName": …})`."""
+    """Report the table that a sink of a pipeline writes: `create_sink(…, options={"tableName": …})`."""
     for link in links:
         name = link.name or (root.id if isinstance(root, ast.Name) else "")
         options = link.argument(2, "options") if name == "create_sink" else None
@@ -152,7 +155,7 @@ def _table_name(node: ast.expr | None, environment: Environment) -> str | None:
 
 
 def _expressions(link: Link, environment: Environment, sink: Sink) -> None:
-    """Functions of the platform in expressions of SQL: `F.expr("bit_reverse(a)")`."""
+    """Report functions of the platform in expressions of SQL: `F.expr("bit_reverse(a)")`."""
     for argument in link.call.args if link.call is not None else ():
         found = text_of(argument, environment.constants)
         for name in missing_functions_in(found.value) if found is not None else ():
@@ -217,7 +220,7 @@ def _conf(link: Link, environment: Environment, sink: Sink) -> None:
 
 
 def _options(links: list[Link], environment: Environment, sink: Sink) -> None:
-    """Formats, and the options of Auto Loader: all of a `cloudFiles` chain, elsewhere by their prefix."""
+    """Report formats and options of Auto Loader: all of a `cloudFiles` chain, elsewhere by prefix."""
     constants = environment.constants
     formats = [
         (link, found)

@@ -55,7 +55,7 @@ _FRAME_LIBRARIES = ("pandas", "polars", "pyspark.pandas")
 def files_of(
     root: ast.expr, links: list[Link], kinds: list[str | None], environment: Environment, sink: Sink
 ) -> None:
-    """Hand over the files that a chain of calls reads and writes; `kinds` are those along the chain."""
+    """Report the files that a chain of calls reads and writes; `kinds` are those along the chain."""
     for kind, argument, link in _accesses(root, links, kinds, environment):
         for each in argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else (argument,):
             found = text_of(each, environment.constants)

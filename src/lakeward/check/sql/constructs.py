@@ -15,7 +15,7 @@ _CALL = re.compile(r"\b([a-z]\w+)\s*\(", re.IGNORECASE)
 
 
 def constructs_in(statement: Statement, words: list[str]) -> Iterator[tuple[int, str]]:
-    """Position and name of each construct in a statement, given with its words in upper case."""
+    """Yield position and name of each construct in a statement, given with its words in upper case."""
     # A name will be where a hole is. Tokenizing the text once more would take half of the time of a check.
     first = statement.tokens[0].start
     tokens = tuple(

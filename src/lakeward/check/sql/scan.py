@@ -130,7 +130,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
 
 
 def _view(statement: Statement, text: Text, sink: Sink) -> None:
-    """Hand over a materialized view with what keeps it from an incremental refresh."""
+    """Report a materialized view with what keeps it from an incremental refresh."""
     names = words(statement.tokens)
     at = view_at(names)
     if at is None:
@@ -216,7 +216,7 @@ def _skip_parenthesized(names: list[str], at: int) -> int:
 
 
 def _created_tables(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Tables and views that CREATE makes."""
+    """Yield the tables and views that CREATE makes."""
     for start, word in enumerate(names):
         if word != "CREATE":
             continue
@@ -246,7 +246,7 @@ def _life_of_table(names: list[str], at: int) -> str | None:
 
 
 def _read(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Tables that a statement needs: read, merged into, inserted into, updated."""
+    """Yield the tables that a statement reads, merges or inserts into, or updates."""
     opened: list[str] = []
     for at, word in enumerate(names):
         if word == "(":

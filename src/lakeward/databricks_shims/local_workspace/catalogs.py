@@ -40,18 +40,18 @@ from lakeward.volume_folders import volume_folder
 _SCHEMA_TYPES = {"STRING": "string", "INT": "integer", "BIGINT": "long", "TIMESTAMP": "timestamp"}
 
 
-def list_catalogs(call: ApiRequest) -> Any:
+def list_catalogs(call: ApiRequest) -> dict[str, Any]:
     """Return all catalogs."""
     names = catalog_names(call)
     return paginate(call, [catalog_document(call, name) for name in names], "catalogs", default=100)
 
 
-def get_catalog(call: ApiRequest) -> Any:
+def get_catalog(call: ApiRequest) -> dict[str, Any]:
     """Return one catalog."""
     return catalog_document(call, existing_parts(call, 1)[0])
 
 
-def list_schemas(call: ApiRequest) -> Any:
+def list_schemas(call: ApiRequest) -> dict[str, Any]:
     """Return the schemas of a catalog."""
     catalog = checked_name(call.required("catalog_name"))
     require_catalog(call, catalog)
@@ -59,12 +59,12 @@ def list_schemas(call: ApiRequest) -> Any:
     return paginate(call, found, "schemas", default=100)
 
 
-def get_schema(call: ApiRequest) -> Any:
+def get_schema(call: ApiRequest) -> dict[str, Any]:
     """Return one schema."""
     return schema_document(call, *existing_parts(call, 2))
 
 
-def list_tables(call: ApiRequest) -> Any:
+def list_tables(call: ApiRequest) -> dict[str, Any]:
     """List the tables and views of a schema, with their columns unless `omit_columns`."""
     catalog, schema = checked_name(call.required("catalog_name")), checked_name(call.required("schema_name"))
     require_schema(call, catalog, schema)
@@ -79,7 +79,7 @@ def list_tables(call: ApiRequest) -> Any:
     return paginate(call, found, "tables", default=50)
 
 
-def list_table_summaries(call: ApiRequest) -> Any:
+def list_table_summaries(call: ApiRequest) -> dict[str, Any]:
     """List names and types of the tables of a catalog, on request of names that match a pattern."""
     catalog = checked_name(call.required("catalog_name"))
     require_catalog(call, catalog)
@@ -112,7 +112,7 @@ def _listed_tables(
             yield name, _information_facts(name) if is_computed else _facts(folder, name)
 
 
-def get_table(call: ApiRequest) -> Any:
+def get_table(call: ApiRequest) -> dict[str, Any]:
     """Return one table or view."""
     catalog, schema, name = parts = name_parts(call, 3)
     if _is_computed(catalog, schema, name):
@@ -128,7 +128,7 @@ def get_table(call: ApiRequest) -> Any:
     return _table(call, catalog, schema, name, facts)
 
 
-def table_exists(call: ApiRequest) -> Any:
+def table_exists(call: ApiRequest) -> dict[str, Any]:
     """Return whether there is such a table or view."""
     catalog, schema, name = name_parts(call, 3)
     found = _is_computed(catalog, schema, name) or is_table(warehouse_of(call) / catalog / schema, name)

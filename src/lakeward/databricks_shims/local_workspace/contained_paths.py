@@ -164,7 +164,7 @@ def _roots(settings: Settings) -> tuple[Path, ...]:
 
 
 def _lexical(place: Path) -> Path:
-    """Absolute, without `..`; links are not followed."""
+    """Return the absolute path without `..`; links are not followed."""
     return Path(os.path.normpath(place.absolute()))
 
 
@@ -196,7 +196,7 @@ def _is_contained(settings: Settings, place: Path, real: Path, root: Path) -> bo
 
 
 def _links(settings: Settings) -> list[Path]:
-    """Symbolic links that commands made: mounts and external volumes."""
+    """Return the symbolic links that commands made: mounts and external volumes."""
     return [_lexical(link) for link in (*mount_links(settings), *_external_volumes(settings))]
 
 

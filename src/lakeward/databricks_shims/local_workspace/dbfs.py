@@ -37,7 +37,7 @@ _MAX_ENCODED = 2 * MAX_BLOCK
 _FOLDERS = ("FileStore", "tmp", "user")  # that the root of DBFS has
 
 
-def list_files(call: ApiRequest) -> Any:
+def list_files(call: ApiRequest) -> dict[str, Any]:
     """List the entries of a directory, or the single entry of a file."""
     path = call.required("path")
     place = _there(call, path)
@@ -50,13 +50,13 @@ def list_files(call: ApiRequest) -> Any:
     return {"files": found}
 
 
-def get_status(call: ApiRequest) -> Any:
+def get_status(call: ApiRequest) -> dict[str, Any]:
     """Return the metadata of a path."""
     path = call.required("path")
     return _status(path, _there(call, path))
 
 
-def read(call: ApiRequest) -> Any:
+def read(call: ApiRequest) -> dict[str, Any]:
     """Return a part of a file in base64."""
     path = call.required("path")
     place = _there(call, path)
@@ -84,7 +84,7 @@ def put(call: ApiRequest) -> None:
     call.keep(place, data, conflict=_conflict(path, overwrite))
 
 
-def create(call: ApiRequest) -> Any:
+def create(call: ApiRequest) -> dict[str, Any]:
     """Start writing a file; return the handle for its blocks."""
     path, overwrite = call.required("path"), call.body.get("overwrite")
     _free(call, path, overwrite)

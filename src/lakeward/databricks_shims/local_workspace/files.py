@@ -37,7 +37,7 @@ def upload(call: ApiRequest) -> None:
     call.keep(file, conflict=conflict)
 
 
-def initiate_upload(call: ApiRequest) -> Any:
+def initiate_upload(call: ApiRequest) -> dict[str, Any]:
     """Answer the first request of an upload in parts, which databricks-sdk begins for 50 MB and more.
 
     It then requests links for the parts. As it gets none, it sends the file in one request, `upload`,
@@ -71,7 +71,7 @@ def delete(call: ApiRequest) -> None:
     _file(call).unlink()
 
 
-def list_directory(call: ApiRequest) -> Any:
+def list_directory(call: ApiRequest) -> dict[str, Any]:
     """List the entries of a directory."""
     found = []
     for entry in entries(call, _directory(call)):

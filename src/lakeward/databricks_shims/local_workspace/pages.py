@@ -1,4 +1,4 @@
-"""Pages of lists."""
+"""Pagination of list responses."""
 
 from __future__ import annotations
 

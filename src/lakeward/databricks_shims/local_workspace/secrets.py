@@ -13,7 +13,7 @@ from lakeward.dbutils import FileSecrets
 _LEVELS = ("READ", "WRITE", "MANAGE")
 
 
-def list_scopes(call: ApiRequest) -> Any:
+def list_scopes(call: ApiRequest) -> dict[str, Any]:
     """List all scopes."""
     names = map(_files(call).display_name, call.environment.secrets.scopes())
     return {"scopes": [{"name": name, "backend_type": "DATABRICKS"} for name in names]}
@@ -42,7 +42,7 @@ def delete_scope(call: ApiRequest) -> None:
         raise missing(f"Scope {scope}")
 
 
-def list_secrets(call: ApiRequest) -> Any:
+def list_secrets(call: ApiRequest) -> dict[str, Any]:
     """List the keys of a scope."""
     scope = _allowed(call, "READ")
     keys = call.environment.secrets.keys(scope)
@@ -52,7 +52,7 @@ def list_secrets(call: ApiRequest) -> Any:
     return {"secrets": [{"key": key, "last_updated_timestamp": files.changed_at(scope, key)} for key in keys]}
 
 
-def get_secret(call: ApiRequest) -> Any:
+def get_secret(call: ApiRequest) -> dict[str, Any]:
     """Return a secret, its value in base64."""
     scope, key = _allowed(call, "READ"), call.required("key")
     value = call.environment.secrets.get(scope, key)
@@ -86,7 +86,7 @@ def delete_secret(call: ApiRequest) -> None:
         raise missing(f"Secret with scope {scope} and key {key}")
 
 
-def list_acls(call: ApiRequest) -> Any:
+def list_acls(call: ApiRequest) -> dict[str, Any]:
     """List the permissions of a scope."""
     scope = _allowed(call, "MANAGE")
     _require(call, scope)
@@ -94,7 +94,7 @@ def list_acls(call: ApiRequest) -> Any:
     return {"items": [{"principal": name, "permission": level} for name, level in sorted(acls.items())]}
 
 
-def get_acl(call: ApiRequest) -> Any:
+def get_acl(call: ApiRequest) -> dict[str, Any]:
     """Return the permission of one principal."""
     scope, principal = _allowed(call, "MANAGE"), call.required("principal")
     level = _files(call).acls(scope).get(principal)
@@ -119,7 +119,7 @@ def put_acl(call: ApiRequest) -> None:
 
 @exclusively
 def delete_acl(call: ApiRequest) -> None:
-    """Take a principal's permission away."""
+    """Revoke a principal's permission."""
     scope, principal = _allowed(call, "MANAGE"), call.required("principal")
     acls = _files(call).acls(scope)
     if acls.pop(principal, None) is None:

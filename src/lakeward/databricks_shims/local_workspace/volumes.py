@@ -25,7 +25,7 @@ from lakeward.volume_folders import names_in, volume_folder
 _SHOWN_BY_SQL = ("comment", "owner")
 
 
-def list_volumes(call: ApiRequest) -> Any:
+def list_volumes(call: ApiRequest) -> dict[str, Any]:
     """Return the volumes of a schema. Raises ApiError for a schema that does not exist."""
     catalog, schema = (checked_name(call.required(name)) for name in ("catalog_name", "schema_name"))
     require_schema(call, catalog, schema)
@@ -35,7 +35,7 @@ def list_volumes(call: ApiRequest) -> Any:
 
 
 @exclusively
-def create(call: ApiRequest) -> Any:
+def create(call: ApiRequest) -> dict[str, Any]:
     """Create a managed volume; external ones need a storage account."""
     parts = [checked_name(call.required(name)) for name in ("catalog_name", "schema_name", "name")]
     if call.body.get("volume_type", "MANAGED") != "MANAGED":
@@ -57,14 +57,14 @@ def create(call: ApiRequest) -> Any:
     return _about(call, *parts)
 
 
-def read(call: ApiRequest) -> Any:
+def read(call: ApiRequest) -> dict[str, Any]:
     """Return one volume."""
     return _about(call, *_existing(call)[0])
 
 
 @exclusively
-def update(call: ApiRequest) -> Any:
-    """Another name for a volume; its files go along."""
+def update(call: ApiRequest) -> dict[str, Any]:
+    """Rename a volume with its files."""
     parts, folder = _existing(call)
     name = call.body.get("new_name")
     if name:

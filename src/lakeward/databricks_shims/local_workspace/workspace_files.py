@@ -34,7 +34,7 @@ _LAYOUTS = ("SOURCE", "JUPYTER", "AUTO", "RAW")
 _MARK = re.compile(rb"^(#|--|//) Databricks notebook source")
 
 
-def list_objects(call: ApiRequest) -> Any:
+def list_objects(call: ApiRequest) -> dict[str, Any]:
     """Return the objects in a folder, or the one at the path."""
     path, place = find_object(call)
     since = call.number("notebooks_modified_after", 0)
@@ -52,12 +52,12 @@ def _is_recent(about: dict[str, Any], since: int) -> bool:
     return about["object_type"] != "NOTEBOOK" or int(about["modified_at"]) > since
 
 
-def get_status(call: ApiRequest) -> Any:
+def get_status(call: ApiRequest) -> dict[str, Any]:
     """Return what is at a path."""
     return describe(*find_object(call))
 
 
-def export(call: ApiRequest) -> Any:
+def export(call: ApiRequest) -> ApiResponse | dict[str, Any]:
     """Return the source of a notebook, or a file."""
     path, place = find_object(call)
     if place.is_dir():

@@ -62,7 +62,7 @@ def _packages(packages: Iterable[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Versions by name; a package that has several, for several Pythons, is left to the installer."""
+    """Return versions by name; a package with several, for several Pythons, is left to the installer."""
     versions: dict[str, set[str]] = {}
     for name, version in pairs:
         versions.setdefault(canonicalize_name(name), set()).add(version)

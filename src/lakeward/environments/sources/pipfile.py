@@ -32,7 +32,7 @@ def read(root: Path) -> Declarations:
     return reduce(add, parts)
 
 
-def _package(name: str, stated: Any, origin: str, role: Role, root: Path) -> Declarations:
+def _package(name: str, stated: object, origin: str, role: Role, root: Path) -> Declarations:
     settings: Mapping[str, Any] = stated if isinstance(stated, dict) else {"version": stated}
     if "path" in settings:
         place = (root / str(settings["path"])).resolve()

@@ -68,7 +68,7 @@ def _groups(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
                 yield f"pyproject.toml [tool.hatch.envs.{environment}]", use, settings.get(key) or []
 
 
-def _included(groups: Mapping[str, Any], entries: Iterable[Any], seen: tuple[str, ...]) -> Iterator[str]:
+def _included(groups: Mapping[str, Any], entries: Iterable[object], seen: tuple[str, ...]) -> Iterator[str]:
     for entry in entries:
         if isinstance(entry, str):
             yield entry
@@ -86,7 +86,7 @@ def _is(text: str, name: str) -> bool:
 
 
 def _dynamic(content: Mapping[str, Any], root: Path) -> Iterator[Declarations]:
-    """Requirements files that setuptools reads `dependencies` and `optional-dependencies` from."""
+    """Yield requirements of the files that setuptools reads for dynamic `dependencies`."""
     dynamic = _table(_table(_table(content, "tool"), "setuptools"), "dynamic")
     yield from _files(_table(dynamic, "dependencies").get("file"), Role.RUN, root)
     for extra, settings in _table(dynamic, "optional-dependencies").items():

@@ -56,7 +56,7 @@ def indexes(stated: object) -> tuple[str, ...]:
 
 
 def read_requirements(texts: Iterable[object], origin: str, role: Role, root: Path) -> Declarations:
-    """Requirements in the standard's form (PEP 508); other lines are left out, with the reason."""
+    """Return requirements of PEP 508; other lines are left out, with the reason."""
     found: list[DeclaredRequirement] = []
     left_out: list[LeftOut] = []
     for each in texts:

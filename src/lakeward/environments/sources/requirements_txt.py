@@ -70,7 +70,7 @@ def read_file(file: Path, role: Role, root: Path, opened: tuple[Path, ...] = ())
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Logical lines with the number of their first physical one, without comments."""
+    """Yield logical lines with the number of their first physical one, without comments."""
     start = 0
     parts: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):

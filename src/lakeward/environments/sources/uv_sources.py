@@ -5,7 +5,7 @@ Source: https://docs.astral.sh/uv/concepts/projects/dependencies/#dependency-sou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lakeward.environments.sources.reading import indexes, read_toml
 
 
 def apply_uv_sources(found: Declarations, content: Mapping[str, Any], root: Path) -> Declarations:
-    """`found` with the packages that uv takes from a folder, a repository or an address taken from there."""
+    """Return `found` with the sources of uv: a folder, a repository or an address of a package."""
     settings = (content.get("tool") or {}).get("uv") or {}
     sources: dict[str, Any] = {
         canonicalize_name(name): source for name, source in (settings.get("sources") or {}).items()
@@ -72,19 +72,24 @@ def git_url(source: Mapping[str, Any]) -> str:
 
 def _members(settings: Mapping[str, Any], root: Path) -> dict[str, Path]:
     """Return the packages of the workspace that `root` is the head or a member of, by name."""
-    heads = [(root, settings)]
-    for folder in root.parents:
-        other = (read_toml(folder / "pyproject.toml").get("tool") or {}).get("uv") or {}
-        if "workspace" in other:
-            heads.append((folder, other))
-            break
-        if (folder / ".git").exists():
-            break
+    heads = [(root, settings), *_head_above(root)]
+    patterns = [
+        (head, pattern) for head, uv in heads for pattern in (uv.get("workspace") or {}).get("members") or ()
+    ]
     found: dict[str, Path] = {}
-    for head, uv in heads:
-        for pattern in (uv.get("workspace") or {}).get("members") or ():
-            for folder in sorted(head.glob(pattern)):
-                name = (read_toml(folder / "pyproject.toml").get("project") or {}).get("name")
-                if name:
-                    found[canonicalize_name(name)] = folder
+    for folder in [folder for head, pattern in patterns for folder in sorted(head.glob(pattern))]:
+        name = (read_toml(folder / "pyproject.toml").get("project") or {}).get("name")
+        if name:
+            found[canonicalize_name(name)] = folder
     return found
+
+
+def _head_above(root: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Yield the folder above `root`, in the same repository, that declares a workspace, with its settings."""
+    for folder in root.parents:
+        settings = (read_toml(folder / "pyproject.toml").get("tool") or {}).get("uv") or {}
+        if "workspace" in settings:
+            yield folder, settings
+            return
+        if (folder / ".git").exists():
+            return

@@ -30,7 +30,7 @@ from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 from lakeward.user_code import is_user_file
 
 if TYPE_CHECKING:
-    from lakeward.pipelines import Update
+    from lakeward.pipelines import Progress, Update
     from lakeward.session import Settings
 
 # Runs one task; raises if it fails. Returns the update if the task ran a pipeline.
@@ -52,7 +52,7 @@ class Context:
     parameters: Mapping[str, str]
     selection: PipelineSelection
     stdout: TextIO | None = None
-    on_event: Callable[[Any], None] | None = None
+    on_event: Callable[[Progress], None] | None = None
     job_id: str | None = None
     run_id: str | None = None
     task_values: MutableMapping[tuple[str, str], str] = field(default_factory=dict)

@@ -116,7 +116,7 @@ def _check_change_args(change_args: ChangeArgs) -> None:
             raise PipelineError("INVALID_AUTO_CDC_ARGUMENTS", f"{what}.")
 
 
-def _as_tuple(given: Any) -> tuple[Any, ...]:
+def _as_tuple(given: object) -> tuple[Any, ...]:
     if given is None:
         return ()
     return tuple(given) if isinstance(given, list | tuple) else (given,)

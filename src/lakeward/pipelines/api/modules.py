@@ -38,7 +38,7 @@ API: dict[str, Callable[..., Any]] = {
 _REASON = "pipeline files declare into lakeward's graph"
 
 
-def _constant(value: Any) -> Callable[[Any], Any]:
+def _constant(value: object) -> Callable[[Any], Any]:
     return lambda _before: value
 
 

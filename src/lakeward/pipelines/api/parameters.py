@@ -38,7 +38,7 @@ class Parameter:
     required: bool = False
     convert: Callable[[str, Any], Any] = lambda _call, given: given
 
-    def is_given(self, value: Any) -> bool:
+    def is_given(self, value: object) -> bool:
         """Return whether `value` requests something: None, False and the default (in any case) do not."""
         if value is None or value is False:
             return False
@@ -85,7 +85,7 @@ class Function:
         )
 
 
-def to_strings(call: str, given: Any) -> dict[str, str]:
+def to_strings(call: str, given: object) -> dict[str, str]:
     """Convert a dictionary to strings; Booleans as Spark reads them. Raises TypeError."""
     if given is None:
         return {}
@@ -97,7 +97,7 @@ def to_strings(call: str, given: Any) -> dict[str, str]:
     }
 
 
-def _to_path(_call: str, given: Any) -> str | None:
+def _to_path(_call: str, given: object) -> str | None:
     return None if given is None else str(given)
 
 
@@ -115,7 +115,7 @@ def _to_columns(call: str, given: Any) -> tuple[str, ...]:
 _ROW_FILTER = re.compile(r"\s*(WITH\s+)?ROW\s+FILTER\b", re.IGNORECASE)
 
 
-def _to_row_filter(call: str, given: Any) -> str | None:
+def _to_row_filter(call: str, given: object) -> str | None:
     """Strip `[WITH] ROW FILTER` from a row filter. Raises TypeError."""
     if given is None:
         return None
@@ -124,7 +124,7 @@ def _to_row_filter(call: str, given: Any) -> str | None:
     return _ROW_FILTER.sub("", given).strip()
 
 
-def _to_refresh_policy(call: str, given: Any) -> RefreshPolicy:
+def _to_refresh_policy(call: str, given: object) -> RefreshPolicy:
     """Return the refresh policy, in any case and with blanks for underscores. Raises PipelineError."""
     policy = "auto" if given is None else "_".join(str(given).lower().split())
     for known in get_args(RefreshPolicy):

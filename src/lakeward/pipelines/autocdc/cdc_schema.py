@@ -96,11 +96,11 @@ def expression_id(selected: DataFrame) -> str:
     return str(analyzed_plan(selected).output().head().exprId())
 
 
-def _shown(given: Any) -> str:
+def _shown(given: object) -> str:
     return given if isinstance(given, str) else str(given).removeprefix("Column<'").removesuffix("'>")
 
 
-def _not_a_column(given: Any, selected: DataFrame) -> PipelineError:
+def _not_a_column(given: object, selected: DataFrame) -> PipelineError:
     shown = _shown(given)
     expression = analyzed_plan(selected).expressions().head()
     is_field = class_name(expression) == "Alias" and class_name(expression.child()).startswith("Get")

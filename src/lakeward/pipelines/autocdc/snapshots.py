@@ -87,7 +87,7 @@ def check_version(version: Any, last: Any, flow: str) -> None:
         )
 
 
-def _is_version(value: Any) -> bool:
+def _is_version(value: object) -> bool:
     """Return whether a value is a version; a Row is one, for versions of SQL flows that are structs."""
     from pyspark.sql import Row
 

@@ -185,7 +185,7 @@ class EventLog:
             self.flush()
 
     def start_early_write(self) -> None:
-        """In a young JVM, write the first commit in the background.
+        """Write the first commit in the background, where the JVM has just started.
 
         The first commit of a JVM takes seconds, mostly of one core; later ones are quick.
         """

@@ -42,7 +42,7 @@ class PendingInputs:
 
     @contextmanager
     def reading(self, key: Key) -> Iterator[None]:
-        """Take reads of the block for those of a dataset."""
+        """Attribute the reads within the block to a dataset."""
         self._reader = key
         try:
             yield

@@ -102,7 +102,7 @@ class SourceCodeLocation:
 class Expectation:
     """One expectation: a record satisfies it if `constraint` is true, not false or NULL.
 
-    `constraint` is SQL text; of one that is declared as a Column (`column`), what PySpark shows of it.
+    `constraint` is SQL text; for a Column (`column`) it is the text that PySpark shows.
     """
 
     name: str

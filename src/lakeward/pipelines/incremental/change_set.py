@@ -298,7 +298,7 @@ class Source:
         return self._log.getSnapshotAt(version, none, none, False)
 
     def _commit_identity(self, version: int) -> str | None:
-        """Return what tells a commit from others of its number, None if it is not in the log."""
+        """Return what distinguishes a commit from others of its number, None if it is not in the log."""
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 

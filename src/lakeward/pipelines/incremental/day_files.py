@@ -32,7 +32,7 @@ Days = frozenset[int | None]
 class DayIndex:
     """The days by file, stored in a file of JSON that can be lost: unknown files are examined again.
 
-    `identity` tells the operators, the settings and the schema by which the days were computed. A file's name
+    `identity` identifies the operators, settings and schema by which the days were computed. A file's name
     is followed by `|` and its deletion vector; the days of a file without a vector are those with any, too.
     """
 

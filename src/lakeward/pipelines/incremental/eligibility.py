@@ -92,7 +92,7 @@ def _partition_groups(root: PlanNode, options: TableOptions) -> RowGroups | None
 
 
 def _choose_groups(root: PlanNode) -> tuple[RowGroups | None, tuple[PlanNode, ...], list[Issue]]:
-    """Return the groups to replace, the windows whose ties to break, and what is left of the issues.
+    """Return the groups to replace, the windows whose ties to break, and the remaining issues.
 
     Best are the groups of the uppermost operator, then single rows, then larger groups, then all of these
     with an order of rows that the query leaves open.

@@ -67,7 +67,7 @@ def net_rows(plus: DataFrame, minus: DataFrame) -> DataFrame:
 
 
 def without_equal_days(plus: DataFrame, minus: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Leave out the rows of days of which both frames have the same rows.
+    """Remove the rows of days that are equal in both frames.
 
     A rewritten file often differs from the former one in a few days. Hashes of all rows of a day are
     compared, which takes a tenth of the time that the rows take. The frames are returned as they are if no

@@ -68,7 +68,7 @@ def describe_view(
 
 
 def view_declaration(dataset: Dataset) -> list[Any]:
-    """Return what of its declaration a view stores: it is written again when any of it changes."""
+    """Return the parts of a view's declaration that it stores: a change of any rewrites the view."""
     options = dataset.options
     return [
         [[each.name, each.constraint, each.action] for each in dataset.expectations],
@@ -100,5 +100,5 @@ def seen_versions_in(metadata: str | None) -> SeenVersions | None:
         return None
 
 
-def _hash(value: Any) -> str:
+def _hash(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -187,7 +187,7 @@ class SqlSnapshots:
         return fields[0]
 
     @contextmanager
-    def _known(self, relation: str, field: StructField, value: Any) -> Iterator[None]:
+    def _known(self, relation: str, field: StructField, value: object) -> Iterator[None]:
         from pyspark.sql.types import StructType
 
         rows = [] if value is None else [(value,)]

@@ -56,7 +56,7 @@ class SourceStatement:
 def split_source(text: str, file: str, line: int, lookup: Lookup) -> Iterator[SourceStatement]:
     """Split `text`, which begins at `line` of `file`, into statements with parameters substituted.
 
-    `lookup` is called when a statement is yielded, so that it knows what the SET before it has set.
+    `lookup` is called when a statement is yielded, after the SET statements before it.
 
     `${key}` is substituted everywhere, by nothing if `lookup` does not know it; `:key` where a value is
     allowed, and only if it is known.

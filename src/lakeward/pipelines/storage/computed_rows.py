@@ -55,7 +55,7 @@ def aggregate_rows(frame: DataFrame, *aggregates: Column) -> Row:
 
 
 def repeat_rows(counted: DataFrame, names: Sequence[str], count: str) -> DataFrame:
-    """Return the columns `names` of every row as many times as its positive column `count` says."""
+    """Return the columns `names` of every row, repeated by its positive column `count`."""
     from pyspark.sql import functions as F
 
     counted = counted.where(f"{count} > 0").select(*names, F.col(count).cast("bigint").alias(count))

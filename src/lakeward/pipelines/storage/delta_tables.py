@@ -260,7 +260,7 @@ class WriteMetrics:
                 counts = ExpectationCounts.of([values.getLong(i) for i in range(values.length())])
                 self._found.setdefault(metric, []).append(counts)
 
-    def onFailure(self, name: str, execution: Any, error: Any) -> None:  # noqa: N802
+    def onFailure(self, name: str, execution: Any, error: object) -> None:  # noqa: N802
         """Ignore failed writes."""
 
 

@@ -76,7 +76,7 @@ def run_to_completion(work: QueryTask[T], *, poll: Callable[[], None] = lambda: 
             is_terminated(next(work))
             poll()
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]  # the generator's own type says what it is
+        return end.value  # type: ignore[no-any-return]  # the generator's own type is precise
     finally:
         work.close()
 

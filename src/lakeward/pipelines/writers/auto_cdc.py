@@ -237,5 +237,5 @@ def _now(last: Any) -> datetime:
     return now if last is None else max(now, last + timedelta(microseconds=1))
 
 
-def _describe(given: Any) -> str:
+def _describe(given: object) -> str:
     return f"a tuple of {len(given)}" if isinstance(given, tuple) else f"a {type(given).__name__}"

@@ -133,7 +133,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def jvm_lost() -> SessionError:
-    """Return the error that tells the user that Spark's JVM ended."""
+    """Return the error for the end of Spark's JVM."""
     name = f"the daemon {_lease.pid}" if _lease else "Spark's JVM"
     return SessionError(
         "JVM_LOST",

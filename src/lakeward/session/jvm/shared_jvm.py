@@ -94,7 +94,7 @@ def _unstoppable(java: Any) -> Any:
 
     class Unstoppable(JavaObject):  # type: ignore[misc]  # py4j is published without types
         def stop(self) -> None:
-            """Nothing: other tasks are at work in it."""
+            """Do nothing: other tasks use the JVM."""
 
     stable = Unstoppable(java._target_id, java._gateway_client)
     # Both refer to one object in the JVM, which is released with the first reference.

@@ -73,7 +73,7 @@ def enter_schema(spark: SparkSession, schema: str) -> None:
 
 
 def create_and_enter_schema(spark: SparkSession, catalog: str, schema: str) -> None:
-    """Make `catalog.schema` the current schema, and create what is missing of it."""
+    """Make `catalog.schema` the current schema; create both where they are missing."""
     ensure_schema(spark, catalog, schema)
     manager = catalog_manager(spark)
     manager.setCurrentCatalog(catalog)

@@ -170,7 +170,7 @@ def _with_rules(rows: DataFrame) -> DataFrame:
 
 
 def _keep_column_rules(spark: SparkSession, target: list[str], rows: DataFrame) -> None:
-    """Give the columns what a query over the source lacks: NOT NULL, identity and generation expressions.
+    """Add the column rules that a query over the source lacks: NOT NULL, identity, generation expressions.
 
     The clone's identity columns continue after the highest value of the source.
     """

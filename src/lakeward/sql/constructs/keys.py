@@ -119,7 +119,7 @@ def store_keys(spark: SparkSession, table: list[str], keys: Sequence[Key]) -> No
     for key in keys:
         frame.select(*map(quote_identifier, key.columns))
     own = context.qualify(table)
-    # The parent of a stored key may be gone by now, which is no reason to refuse a change of another key.
+    # The parent of a stored key may have been dropped; a change of another key is still allowed.
     known = stored_keys(spark, table)
     completed: list[Key] = []
     for key in keys:

@@ -83,7 +83,7 @@ def invalid_policy(reason: str) -> SqlError:
 
 
 def condition_holds(condition: str | None, tags: Mapping[str, str]) -> bool:
-    """Return whether a condition over tags holds. Raises SqlError for what is no such condition."""
+    """Return whether a condition over tags holds. Raises SqlError for another expression."""
     if condition is None:
         return True
     import sqlglot

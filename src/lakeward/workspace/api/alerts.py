@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import Route, exclusively, invalid_parameter, paginate
 from lakeward.jobs import ALERT_ERROR, ALERT_UNKNOWN, alert_state
@@ -36,13 +35,13 @@ _SETTABLE = (
 _TRASH = Trash(KIND, "alert", "DELETED")
 
 
-def list_alerts(call: ServerRequest) -> Any:
+def list_alerts(call: ServerRequest) -> Document:
     """List the alerts that are not in the trash."""
     return paginate(call, _TRASH.active_records(call.store), "alerts", default=100)
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Keep an alert; it is UNKNOWN until it is evaluated."""
     given = _read(call)
     for name in _REQUIRED:
@@ -66,13 +65,13 @@ def create(call: ServerRequest) -> Any:
     return alert
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return an alert; one in the trash has the state DELETED."""
     return _TRASH.find_record(call)
 
 
 @exclusively
-def update(call: ServerRequest) -> Any:
+def update(call: ServerRequest) -> Document:
     """Change the fields that `update_mask` names; `*` is all."""
     alert, given = _TRASH.require_active(call), _read(call)
     mask = call.text("update_mask")

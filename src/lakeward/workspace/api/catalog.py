@@ -5,8 +5,6 @@ Source: https://docs.databricks.com/api/workspace/schemas and its siblings. Name
 
 from __future__ import annotations
 
-from typing import Any
-
 from lakeward.databricks_shims.local_workspace import (
     ApiError,
     Route,
@@ -18,14 +16,14 @@ from lakeward.databricks_shims.local_workspace import (
 from lakeward.session import is_information_schema, link_hive_schemas
 from lakeward.workspace.api.securables import forget, remove_catalog, remove_schema
 from lakeward.workspace.context import SECURABLE, ServerRequest
-from lakeward.workspace.state.store import now
+from lakeward.workspace.state.store import Document, now
 
 # Fields that SQL does not show.
 _OWN_FIELDS = ("storage_root", "enable_predictive_optimization")
 _DESCRIPTION = ("comment", "owner", "properties")
 
 
-def create_catalog(call: ServerRequest) -> Any:
+def create_catalog(call: ServerRequest) -> Document:
     """Create a catalog with its schema `default`."""
     name = catalog_handlers.checked_name(call.required("name"))
     if (catalog_handlers.warehouse_of(call) / name).is_dir():
@@ -35,8 +33,8 @@ def create_catalog(call: ServerRequest) -> Any:
     return catalog_handlers.catalog_document(call, name)
 
 
-def update_catalog(call: ServerRequest) -> Any:
-    """Another comment, other properties."""
+def update_catalog(call: ServerRequest) -> Document:
+    """Change comment and properties."""
     (name,) = catalog_handlers.existing_parts(call, 1)
     if call.body.get("new_name"):
         raise ApiError(501, "NOT_IMPLEMENTED", "A catalog cannot be renamed here: create another one.")
@@ -49,7 +47,7 @@ def delete_catalog(call: ServerRequest) -> None:
     remove_catalog(call, *catalog_handlers.existing_parts(call, 1), force=call.flag("force"))
 
 
-def create_schema(call: ServerRequest) -> Any:
+def create_schema(call: ServerRequest) -> Document:
     """Create a schema. Raises ApiError where its catalog does not exist."""
     catalog, name = (
         catalog_handlers.checked_name(call.required("catalog_name")),
@@ -65,8 +63,8 @@ def create_schema(call: ServerRequest) -> Any:
     return catalog_handlers.schema_document(call, catalog, name)
 
 
-def update_schema(call: ServerRequest) -> Any:
-    """Another comment, other properties; a new name is refused, since tables know where they are."""
+def update_schema(call: ServerRequest) -> Document:
+    """Change comment and properties; a new name is refused, because tables store their location."""
     parts = catalog_handlers.existing_parts(call, 2)
     catalog_handlers.require_changeable_schema(call, *parts)
     if call.body.get("new_name"):

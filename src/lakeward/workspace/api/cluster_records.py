@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace as with_fields
-from typing import Any
 
 import orjson
 
@@ -122,7 +121,7 @@ def requested_id(call: ServerRequest) -> str:
 _MOST_EVENTS = 500
 
 
-def events(call: ServerRequest) -> Any:
+def events(call: ServerRequest) -> Document:
     """List events of a cluster, newest first unless `order` is ASC."""
     given = read_fields(
         call.body,

@@ -72,7 +72,7 @@ def require_node_type(node: str) -> None:
         raise invalid_parameter(f"Node type {node!r} is not supported.")
 
 
-def _to_json(name: str, cores: int, memory: int, disks: int, disk: int, category: str) -> dict[str, Any]:
+def _to_json(name: str, cores: int, memory: int, disks: int, disk: int, category: str) -> Document:
     return {
         "node_type_id": name,
         "instance_type_id": name,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timezone
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate
 from lakeward.workspace.api import libraries
@@ -43,7 +42,7 @@ from lakeward.workspace.runs.run_spec import CLUSTER_LIBRARY
 from lakeward.workspace.state.store import Document, now
 
 
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a cluster; it is running when the answer arrives."""
     settings = read_settings(call)
     stamp = datetime.now(timezone.utc).strftime("%m%d-%H%M%S")
@@ -53,12 +52,12 @@ def create(call: ServerRequest) -> Any:
     return {"cluster_id": cluster_id}
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return one cluster."""
     return find_cluster(call, requested_id(call))
 
 
-def list_clusters(call: ServerRequest) -> Any:
+def list_clusters(call: ServerRequest) -> Document:
     """List clusters, newest first, pinned ones ahead; filtered by state, source, policy and pin."""
     require_local(call)
     found = call.store.find("cluster", newest_first=True)

@@ -7,18 +7,17 @@ Source: https://docs.databricks.com/api/workspace/commandexecution
 
 from __future__ import annotations
 
-from typing import Any
-
 from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter
 from lakeward.workspace.api.cluster_records import require_running
 from lakeward.workspace.command_contexts.contexts import MAX_CONTEXTS, Command, Context
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_spec import installed_lines
+from lakeward.workspace.state.store import Document
 
 _LANGUAGES = ("python", "sql")
 
 
-def create_context(call: ServerRequest) -> Any:
+def create_context(call: ServerRequest) -> Document:
     """Start an execution context on a running cluster."""
     cluster = require_running(call, _field(call, "clusterId"))
     packages = installed_lines(call.store, cluster["cluster_id"])
@@ -29,20 +28,20 @@ def create_context(call: ServerRequest) -> Any:
     return {"id": context.context_id}
 
 
-def context_status(call: ServerRequest) -> Any:
+def context_status(call: ServerRequest) -> Document:
     """Return the state of a context: Pending, Running or Error."""
     context = _context(call)
     return {"id": context.context_id, "status": context.status}
 
 
-def destroy_context(call: ServerRequest) -> Any:
+def destroy_context(call: ServerRequest) -> Document:
     """End a context."""
     context = _context(call)
     call.context.contexts.destroy(context)
     return {"id": context.context_id}
 
 
-def execute(call: ServerRequest) -> Any:
+def execute(call: ServerRequest) -> Document:
     """Queue a command in a context."""
     context = _context(call)
     text = call.body.get("command")
@@ -52,16 +51,16 @@ def execute(call: ServerRequest) -> Any:
     return {"id": call.context.contexts.execute(context, language, text).command_id}
 
 
-def command_status(call: ServerRequest) -> Any:
+def command_status(call: ServerRequest) -> Document:
     """Return the state of a command and, once it has ended, its results."""
     command = _command(call, _context(call))
-    answer: dict[str, Any] = {"id": command.command_id, "status": command.status}
+    answer: Document = {"id": command.command_id, "status": command.status}
     if command.results is not None:
         answer["results"] = command.results
     return answer
 
 
-def cancel(call: ServerRequest) -> Any:
+def cancel(call: ServerRequest) -> Document:
     """Cancel a command."""
     context = _context(call)
     command = _command(call, context)

@@ -51,7 +51,7 @@ _SUMMARY = ("dashboard_id", "display_name", "create_time", "lifecycle_state", "w
 _MOST_BYTES = 10 * 2**20  # assumed: the limit of workspace/import
 
 
-def list_dashboards(call: ServerRequest) -> Any:
+def list_dashboards(call: ServerRequest) -> Document:
     """List dashboards; those in the trash only with `show_trashed`."""
     found = [
         {name: each[name] for name in _SUMMARY if name in each}
@@ -63,7 +63,7 @@ def list_dashboards(call: ServerRequest) -> Any:
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a draft. Raises ApiError where its folder does not exist or has a dashboard of that name."""
     given = _read(call)
     if "display_name" not in given:
@@ -90,13 +90,13 @@ def create(call: ServerRequest) -> Any:
     return _shown(dashboard)
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return a draft; one in the trash has the state TRASHED."""
     return _shown(_found(call, "CAN_READ"))
 
 
 @exclusively
-def update(call: ServerRequest) -> Any:
+def update(call: ServerRequest) -> Document:
     """Change a draft. Raises ApiError where `etag` is not the newest one: another client has changed it."""
     dashboard, given = _active(call, "CAN_EDIT"), _read(call)
     given.pop("parent_path", None)  # a dashboard is not moved
@@ -142,7 +142,7 @@ def plain_path(path: str) -> str:
 
 
 @exclusively
-def publish(call: ServerRequest) -> Any:
+def publish(call: ServerRequest) -> Document:
     """Publish the draft as it is now."""
     dashboard = _active(call, "CAN_EDIT")
     given = read_fields(call.body, {"embed_credentials": bool, "warehouse_id": str})

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
     ApiError,
@@ -23,6 +22,7 @@ from lakeward.object_metadata import metadata_file, read_metadata, write_metadat
 from lakeward.workspace.api.securables import require_object
 from lakeward.workspace.api.update_mask import read_update_mask
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 
 # Types of entities, with the kind of the object that has the tag and the number of parts of the name.
 _TYPES = {
@@ -42,7 +42,7 @@ class _Entity:
     name: str
     column: str | None
     file: Path
-    content: dict[str, Any]
+    content: Document
 
     @property
     def tags(self) -> dict[str, str]:
@@ -54,7 +54,7 @@ class _Entity:
     def set_tags(self, tags: dict[str, str]) -> None:
         """Replace its tags."""
         if self.column is None:
-            changed: dict[str, Any] = {"tags": tags}
+            changed: Document = {"tags": tags}
         else:
             changed = {"column_tags": {**(self.content.get("column_tags") or {}), self.column: tags}}
         write_metadata(self.file, {**self.content, **changed})
@@ -71,7 +71,7 @@ class _Entity:
         return value
 
 
-def list_tags(call: ServerRequest) -> Any:
+def list_tags(call: ServerRequest) -> Document:
     """Return the tags of an entity."""
     entity = _entity(call, *_parts(call, 2))
     found = [entity.document(key, value) for key, value in sorted(entity.tags.items())]
@@ -79,7 +79,7 @@ def list_tags(call: ServerRequest) -> Any:
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Add a tag. Raises ApiError for one that the entity has."""
     entity = _entity(call, call.required("entity_type"), call.required("entity_name"))
     key, value, tags = call.required("tag_key"), call.text("tag_value"), entity.tags
@@ -89,7 +89,7 @@ def create(call: ServerRequest) -> Any:
     return entity.document(key, value)
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return one tag."""
     kind, name, key = _parts(call, 3)
     entity = _entity(call, kind, name)
@@ -97,7 +97,7 @@ def get(call: ServerRequest) -> Any:
 
 
 @exclusively
-def update(call: ServerRequest) -> Any:
+def update(call: ServerRequest) -> Document:
     """Change the value of a tag."""
     kind, name, key = _parts(call, 3)
     entity = _entity(call, kind, name)
@@ -109,7 +109,7 @@ def update(call: ServerRequest) -> Any:
 
 
 @exclusively
-def delete(call: ServerRequest) -> Any:
+def delete(call: ServerRequest) -> Document:
     """Remove a tag."""
     kind, name, key = _parts(call, 3)
     entity = _entity(call, kind, name)

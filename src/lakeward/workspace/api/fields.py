@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import invalid_parameter, request_types
+from lakeward.workspace.state.store import Document
 
 Types = Mapping[str, type]
 
@@ -32,7 +33,7 @@ def _json_type(kind: Any) -> type | None:
     return str if isinstance(described, list) else dict
 
 
-def read_fields(body: Mapping[str, Any], types: Types, *, required: Collection[str] = ()) -> dict[str, Any]:
+def read_fields(body: Mapping[str, Any], types: Types, *, required: Collection[str] = ()) -> Document:
     """Return the declared fields that the body sets; unknown ones are ignored, as on the platform.
 
     Raises ApiError for a missing required field and for a value of another type. A list declared as `list`

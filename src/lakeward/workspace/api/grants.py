@@ -6,7 +6,6 @@ Source: https://docs.databricks.com/api/workspace/grants
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
     Route,
@@ -18,6 +17,7 @@ from lakeward.databricks_shims.local_workspace import (
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.securables import read_grants, require_object, require_record, write_grants
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 
 _SIZES = {"catalog": 1, "schema": 2, "table": 3, "volume": 3, "function": 3}
 _RECORDS = ("storage_credential", "external_location", "connection")
@@ -32,33 +32,33 @@ _OTHERS = (
 _OWN = {"catalog": ("USE_CATALOG", "CREATE_SCHEMA"), "schema": ("USE_SCHEMA",)}
 
 
-def read(call: ServerRequest) -> Any:
-    """Return who has which privileges on an object, on request of one principal alone."""
+def read(call: ServerRequest) -> Document:
+    """Return the principals and their privileges on an object, on request of one principal alone."""
     kind, name = _securable(call)
     return {"privilege_assignments": _assignments(call, kind, name)}
 
 
-def read_effective(call: ServerRequest) -> Any:
+def read_effective(call: ServerRequest) -> Document:
     """Return the privileges on an object, those inherited from its schema and catalog included."""
     kind, name = _securable(call)
     return {"privilege_assignments": _effective(call, kind, name)}
 
 
-def list_assignments(call: ServerRequest) -> Any:
+def list_assignments(call: ServerRequest) -> Document:
     """Return the same as `read`, in pages."""
     kind, name = _securable(call)
     return paginate(call, _assignments(call, kind, name), "privilege_assignments", default=1000, most=1000)
 
 
-def list_effective(call: ServerRequest) -> Any:
+def list_effective(call: ServerRequest) -> Document:
     """Return the same as `read_effective`, in pages."""
     kind, name = _securable(call)
     return paginate(call, _effective(call, kind, name), "privilege_assignments", default=1000, most=1000)
 
 
 @exclusively
-def change(call: ServerRequest) -> Any:
-    """Give and take privileges. Raises ApiError for unknown ones."""
+def change(call: ServerRequest) -> Document:
+    """Grant and revoke privileges. Raises ApiError for unknown ones."""
     kind, name = _securable(call)
     kept = read_grants(call, kind, name)
     for each in parse_object(call.body, "grants/update").get("changes") or ():
@@ -73,7 +73,7 @@ def change(call: ServerRequest) -> Any:
     return {"privilege_assignments": _assignments(call, kind, name)}
 
 
-def _assignments(call: ServerRequest, kind: str, name: str) -> list[dict[str, Any]]:
+def _assignments(call: ServerRequest, kind: str, name: str) -> list[Document]:
     wanted = call.query.get("principal")
     return [
         {"principal": principal, "privileges": privileges}
@@ -82,7 +82,7 @@ def _assignments(call: ServerRequest, kind: str, name: str) -> list[dict[str, An
     ]
 
 
-def _effective(call: ServerRequest, kind: str, name: str) -> list[dict[str, Any]]:
+def _effective(call: ServerRequest, kind: str, name: str) -> list[Document]:
     found: dict[str, list[dict[str, str]]] = {}
     for each in _assignments(call, kind, name):
         found[each["principal"]] = [{"privilege": privilege} for privilege in each["privileges"]]

@@ -6,7 +6,6 @@ Source: https://docs.databricks.com/api/workspace/instanceprofiles
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, invalid_parameter
 from lakeward.workspace.api.fields import Types, read_fields
@@ -19,7 +18,7 @@ _FIELDS: Types = {"instance_profile_arn": str, "iam_role_arn": str, "is_meta_ins
 _ARN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(?P<kind>instance-profile|role)/[\w+=,.@/-]+")
 
 
-def list_profiles(call: ServerRequest) -> Any:
+def list_profiles(call: ServerRequest) -> Document:
     """List the registered instance profiles."""
     return {"instance_profiles": call.store.find(_KIND)}
 

@@ -251,7 +251,7 @@ def _check_names(items: Sequence[Document], field: str, where: str) -> None:
         raise invalid_parameter(f"Duplicate {field} '{twice}' in {where}.")
 
 
-def _repeated(names: Sequence[Any]) -> Iterator[Any]:
+def _repeated(names: Sequence[object]) -> Iterator[Any]:
     seen = set()
     for name in names:
         if name in seen:

@@ -29,7 +29,7 @@ _SINGLE = (
 _NO_SETTINGS = ("access_control_list", "idempotency_token", "run_name")
 
 
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a job."""
     settings = settings_of(call.body)
     acl = access_control_list(call, call.body.get("access_control_list"))
@@ -47,14 +47,14 @@ def create(call: ServerRequest) -> Any:
     return {"job_id": job_id}
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return a job with its settings."""
     job = job_of(call, call.required("job_id"))
     require(call, "jobs", str(job["job_id"]), "CAN_VIEW")
     return job
 
 
-def list_jobs(call: ServerRequest) -> Any:
+def list_jobs(call: ServerRequest) -> Document:
     """Return all jobs that the user may see, the newest first; their tasks only with `expand_tasks`."""
     jobs = [
         job
@@ -72,7 +72,7 @@ def list_jobs(call: ServerRequest) -> Any:
 
 
 def reset(call: ServerRequest) -> None:
-    """Other settings instead; without `run_as` the job keeps the one that it has."""
+    """Replace the settings of a job; without `run_as` it keeps its own."""
     job_id = call.required("job_id")
     given = parse_object(call.body, "jobs/reset").get("new_settings")
     if given is None:
@@ -95,7 +95,7 @@ def _require_manager(call: ServerRequest, job_id: str) -> None:
 
 
 def update(call: ServerRequest) -> None:
-    """Some settings changed, some removed; lists of tasks and the like are merged by their keys."""
+    """Change some settings and remove others; lists such as tasks are merged by key."""
     job_id = call.required("job_id")
     _require_manager(call, job_id)
     request = parse_object(call.body, "jobs/update")
@@ -119,7 +119,7 @@ def update(call: ServerRequest) -> None:
 
 
 def delete(call: ServerRequest) -> None:
-    """Forget a job; its runs stay known."""
+    """Delete a job; its runs are kept."""
     job_id = call.required("job_id")
     # A damaged one can be deleted by an administrator alone.
     if not (is_admin(call) and call.store.is_damaged("job", job_id)):
@@ -166,7 +166,7 @@ _KEYS = {
 }
 
 
-def _merged(name: str, old: Any, new: Any) -> Any:
+def _merged(name: str, old: object, new: object) -> Any:
     field = _KEYS.get(name)
     if field is None or not isinstance(old, list) or not isinstance(new, list):
         return new

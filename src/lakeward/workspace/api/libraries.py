@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import Route, exclusively, invalid_parameter
 from lakeward.errors import LakewardError
@@ -65,14 +64,14 @@ def uninstall(call: ServerRequest) -> None:
             call.store.delete(CLUSTER_LIBRARY, key)
 
 
-def cluster_status(call: ServerRequest) -> Any:
+def cluster_status(call: ServerRequest) -> Document:
     """Return the libraries of a cluster, with their states."""
     cluster = find_cluster(call, requested_id(call))
     install_pending(call, cluster)
     return _statuses(call, cluster["cluster_id"])
 
 
-def all_statuses(call: ServerRequest) -> Any:
+def all_statuses(call: ServerRequest) -> Document:
     """Return the libraries of all clusters that have some."""
     clusters = dict.fromkeys(each["cluster_id"] for each in call.store.find(CLUSTER_LIBRARY))
     return {"statuses": [_statuses(call, each) for each in clusters]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
     ApiError,
@@ -40,14 +39,14 @@ class SchemaRecords:
     wrapper: str = ""
     of_one_schema: bool = False
 
-    def list(self, call: ServerRequest) -> Any:
+    def list(self, call: ServerRequest) -> Document:
         """List the records that were created through this API, of one schema where one is named."""
         if self.of_one_schema:
             names = [catalog_handlers.checked_name(call.required(name)) for name in _PARTS[:2]]
             catalog_handlers.require_schema(call, *names)
         return paginate(call, self._named(call), self.items, default=100)
 
-    def create(self, call: ServerRequest) -> Any:
+    def create(self, call: ServerRequest) -> Document:
         """Keep a new record; sessions do not see it."""
         given = call.body
         if self.wrapper:
@@ -136,7 +135,7 @@ FUNCTIONS = SchemaRecords(
 )
 
 
-def list_versions(call: ServerRequest) -> Any:
+def list_versions(call: ServerRequest) -> Document:
     """List the versions of a registered model: none is kept here."""
     MODELS.get(call)
     return {"model_versions": []}

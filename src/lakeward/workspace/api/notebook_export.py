@@ -16,6 +16,7 @@ from lakeward.databricks_shims.local_workspace import (
     workspace_handlers,
 )
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 
 if TYPE_CHECKING:
     from lakeward.notebooks import Cell, Notebook
@@ -26,7 +27,7 @@ _MARKS = re.compile(r"^(?:#|--) (?:Databricks notebook source|DBTITLE \d+,.*)$\n
 _TYPES = {"SOURCE": "", "JUPYTER": "ipynb", "HTML": "html"}
 
 
-def export(call: ServerRequest) -> Any:
+def export(call: ServerRequest) -> ApiResponse | Document:
     """Return a notebook in a format, or a file as it is."""
     layout = call.query.get("format") or "SOURCE"
     if layout not in _FORMATS:

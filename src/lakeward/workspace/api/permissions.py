@@ -20,11 +20,12 @@ from lakeward.databricks_shims.local_workspace import (
 )
 from lakeward.workspace.api.permission_kinds import KINDS
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 
 _PRINCIPALS = ("user_name", "group_name", "service_principal_name")
 
 
-def read(call: ServerRequest) -> Any:
+def read(call: ServerRequest) -> Document:
     """Return the access control list of an object."""
     kind, key = _named(call)
     if KINDS[kind].is_owned:
@@ -33,15 +34,15 @@ def read(call: ServerRequest) -> Any:
 
 
 @exclusively
-def replace(call: ServerRequest) -> Any:
-    """Another list instead. Raises ApiError unless a job or pipeline has exactly one owner in it."""
+def replace(call: ServerRequest) -> Document:
+    """Replace the list. Raises ApiError unless a job or pipeline has exactly one owner in it."""
     kind, key = _named(call)
     require(call, kind, key, "CAN_MANAGE")
     return _kept(call, kind, key, _entries(call, kind))
 
 
 @exclusively
-def update(call: ServerRequest) -> Any:
+def update(call: ServerRequest) -> Document:
     """Return the list with some principals' levels changed."""
     kind, key = _named(call)
     require(call, kind, key, "CAN_MANAGE")
@@ -54,7 +55,7 @@ def update(call: ServerRequest) -> Any:
     return _kept(call, kind, key, [*kept, *changed])
 
 
-def levels(call: ServerRequest) -> Any:
+def levels(call: ServerRequest) -> Document:
     """Return the levels that objects of this kind have."""
     kind, _ = _named(call)
     known = KINDS[kind].levels
@@ -77,7 +78,7 @@ def has_permission(call: ServerRequest, kind: str, key: str, level: str) -> bool
     return is_admin(call) or is_granted(call, kind, _acl(call, kind, key), level)
 
 
-def is_granted(call: ServerRequest, kind: str, entries: Iterable[dict[str, Any]], level: str) -> bool:
+def is_granted(call: ServerRequest, kind: str, entries: Iterable[Document], level: str) -> bool:
     """Return whether a list gives the user this level, directly or by a group."""
     levels = KINDS[kind].levels
     enough = {"IS_OWNER", *levels[levels.index(level) :]}
@@ -123,13 +124,13 @@ def _exists(call: ServerRequest, kind: str, key: str) -> bool:
     return found is not None and found["object_type"] in about.in_folders
 
 
-def _submitted_run(call: ServerRequest, kind: str, key: str) -> dict[str, Any] | None:
+def _submitted_run(call: ServerRequest, kind: str, key: str) -> Document | None:
     """Return the run of a job that was submitted and not created: both have the same id."""
     run = call.store.get("run", key) if kind == "jobs" else None
     return None if run is None or run["job_id"] else run
 
 
-def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
+def _acl(call: ServerRequest, kind: str, key: str) -> list[Document]:
     kept = call.store.get("acl", f"{kind}/{key}")
     if kept is not None:
         return list(kept["entries"])
@@ -146,7 +147,7 @@ def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
     return [{"user_name": creator, "permission_level": level}]
 
 
-def access_control_list(call: ServerRequest, given: Any) -> list[dict[str, Any]]:
+def access_control_list(call: ServerRequest, given: object) -> list[Document]:
     """Return the list of a new job or a submitted run, with its creator as the owner where it names none.
 
     Raises ApiError for a list that the platform refuses.
@@ -163,11 +164,11 @@ def access_control_list(call: ServerRequest, given: Any) -> list[dict[str, Any]]
     return entries
 
 
-def _entries(call: ServerRequest, kind: str) -> list[dict[str, Any]]:
+def _entries(call: ServerRequest, kind: str) -> list[Document]:
     return _checked(kind, call.body.get("access_control_list"))
 
 
-def _checked(kind: str, given: Any) -> list[dict[str, Any]]:
+def _checked(kind: str, given: object) -> list[Document]:
     entries = [] if given is None else given
     if not isinstance(entries, list):
         raise ApiError(400, "MALFORMED_REQUEST", "access_control_list has to be an array of objects.")
@@ -180,16 +181,16 @@ def _checked(kind: str, given: Any) -> list[dict[str, Any]]:
     return _strongest(kind, entries)
 
 
-def _strongest(kind: str, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _strongest(kind: str, entries: Iterable[Document]) -> list[Document]:
     """Return one entry of each principal: the one with its strongest level, ownership before all others."""
     order = [*(level for level in KINDS[kind].levels if level != "IS_OWNER"), "IS_OWNER"]
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], Document] = {}
     for entry in sorted(entries, key=lambda each: order.index(each["permission_level"])):
         found[_principal(entry)] = entry
     return [entry for entry in entries if found[_principal(entry)] is entry]
 
 
-def _kept(call: ServerRequest, kind: str, key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _kept(call: ServerRequest, kind: str, key: str, entries: list[Document]) -> Document:
     if KINDS[kind].is_owned:
         _check_owners(kind, [entry for entry in entries if entry["permission_level"] == "IS_OWNER"])
     if _submitted_run(call, kind, key) is not None:
@@ -199,7 +200,7 @@ def _kept(call: ServerRequest, kind: str, key: str, entries: list[dict[str, Any]
     return _to_json(kind, key, entries)
 
 
-def _check_owners(kind: str, owners: list[dict[str, Any]]) -> None:
+def _check_owners(kind: str, owners: list[Document]) -> None:
     if len(owners) != 1:
         word = kind.rstrip("s")
         raise invalid_parameter(f"The {word} must have exactly one owner, and the list has {len(owners)}.")
@@ -207,14 +208,14 @@ def _check_owners(kind: str, owners: list[dict[str, Any]]) -> None:
         raise invalid_parameter("A group cannot be the owner.")
 
 
-def _principal(entry: Any) -> tuple[str, str]:
+def _principal(entry: object) -> tuple[str, str]:
     given = [(name, str(entry[name])) for name in _PRINCIPALS if isinstance(entry, dict) and entry.get(name)]
     if len(given) != 1:
         raise invalid_parameter(f"An entry names one of {', '.join(_PRINCIPALS)}.")
     return given[0]
 
 
-def _to_json(kind: str, key: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _to_json(kind: str, key: str, entries: Iterable[Document]) -> Document:
     shown = []
     for entry in entries:
         name, value = _principal(entry)
@@ -245,7 +246,7 @@ ROUTES = (
 )
 
 
-def run_as_name(settings: dict[str, Any], otherwise: str) -> str:
+def run_as_name(settings: Document, otherwise: str) -> str:
     """Return the user or service principal of `run_as` in the settings of a job or pipeline."""
     run_as = settings.get("run_as") or {}
     return str(run_as.get("user_name") or run_as.get("service_principal_name") or otherwise)

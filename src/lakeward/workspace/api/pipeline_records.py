@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.session import Settings
@@ -114,7 +114,7 @@ class StandalonePipeline:
         found = [event for events in self._events_by_update().values() for event in events]
         return (found[::-1] if newest_first else found)[offset : offset + limit if limit >= 0 else None]
 
-    def _update(self, update_id: str, events: list[dict[str, Any]]) -> Document:
+    def _update(self, update_id: str, events: list[Document]) -> Document:
         from lakeward.report import details_of
 
         details = {event["event_type"]: details_of(event) for event in events}
@@ -126,7 +126,7 @@ class StandalonePipeline:
             "creation_time": _milliseconds(events[0]["timestamp"]),
         }
 
-    def _events_by_update(self) -> dict[str, list[dict[str, Any]]]:
+    def _events_by_update(self) -> dict[str, list[Document]]:
         from lakeward.report import read_events
 
         return read_events(self.table.folder(self.settings), _STANDALONE_UPDATES).updates

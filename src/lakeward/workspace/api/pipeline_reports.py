@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
 from lakeward.report import build_report
@@ -18,7 +17,7 @@ _Signature = tuple[tuple[str, int, int], ...]
 _MAX_CACHED = 50
 
 
-def list_local(call: ServerRequest) -> Any:
+def list_local(call: ServerRequest) -> Document:
     """List the pipelines with events that only `lakeward run` and `lakeward pipeline` have updated."""
     if not is_admin(call):
         return {"pipelines": []}
@@ -35,7 +34,7 @@ def list_local(call: ServerRequest) -> Any:
     return {"pipelines": found}
 
 
-def report(call: ServerRequest) -> Any:
+def report(call: ServerRequest) -> Document:
     """Return the report of a pipeline by its id, or by its name if it is not deployed."""
     name = call.path_parameter
     pipeline = call.store.get("pipeline", name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from lakeward.databricks_shims.local_workspace import (
     MAX_INTEGER,
@@ -29,6 +28,7 @@ from lakeward.workspace.api.pipeline_records import (
 )
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.runs.run_messages import RunMessage
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
 from lakeward.workspace.runs.update_recorder import UpdateRecorder, filter_events
@@ -46,7 +46,7 @@ _NO_SETTINGS = ("allow_duplicate_names", "dry_run", "expected_last_modified", "p
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a pipeline."""
     spec = _spec(call, "pipelines/create")
     _refuse_duplicate(call, spec)
@@ -64,12 +64,12 @@ def create(call: ServerRequest) -> Any:
     return {"pipeline_id": pipeline_id}
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return a pipeline with its settings and newest updates."""
     return require_pipeline(call, "CAN_VIEW").to_json()
 
 
-def list_pipelines(call: ServerRequest) -> Any:
+def list_pipelines(call: ServerRequest) -> Document:
     """Return all pipelines that the user may see and that match `filter`."""
     matches = compile_filter(call.query.get("filter", ""))
     call.number("max_results", 0, most=_MAX_RESULTS)
@@ -109,7 +109,7 @@ def compile_filter(text: str) -> Callable[[Document], bool]:
 
 @exclusively
 def edit(call: ServerRequest) -> None:
-    """Other settings; what is left out is gone. Raises ApiError where they changed meanwhile."""
+    """Replace all settings of a pipeline. Raises ApiError if another client has changed them."""
     pipeline = require_stored(call, "CAN_MANAGE").body
     pipeline_id = pipeline["pipeline_id"]
     spec = {**_spec(call, "pipelines/edit"), "id": pipeline_id}
@@ -127,7 +127,7 @@ def edit(call: ServerRequest) -> None:
 
 
 def delete(call: ServerRequest) -> None:
-    """Forget a pipeline; its tables stay."""
+    """Delete a pipeline; its tables are kept."""
     pipeline_id = require_stored(call, "CAN_MANAGE").pipeline_id
     for update in call.store.find("update", parent=pipeline_id, active=True):
         _cancel(call, update)
@@ -136,7 +136,7 @@ def delete(call: ServerRequest) -> None:
 
 
 @exclusively
-def start_update(call: ServerRequest) -> Any:
+def start_update(call: ServerRequest) -> Document:
     """Start an update; one at a time."""
     pipeline = require_stored(call, "CAN_RUN").body
     pipeline_id = pipeline["pipeline_id"]
@@ -172,7 +172,7 @@ def _cancel(call: ServerRequest, update: Document) -> None:
             UpdateRecorder(call.store, pipeline, update).record_end({}, canceled=True)
 
 
-def get_update(call: ServerRequest) -> Any:
+def get_update(call: ServerRequest) -> Document:
     """Return the current state of an update."""
     pipeline = require_pipeline(call, "CAN_VIEW")
     update_id = call.path_parameter.partition("/")[2]
@@ -182,12 +182,12 @@ def get_update(call: ServerRequest) -> Any:
     return {"update": update}
 
 
-def list_updates(call: ServerRequest) -> Any:
+def list_updates(call: ServerRequest) -> Document:
     """Return the updates of a pipeline, the newest first."""
     return paginate(call, require_pipeline(call, "CAN_VIEW").updates(), "updates", default=5)
 
 
-def list_events(call: ServerRequest) -> Any:
+def list_events(call: ServerRequest) -> Document:
     """Return the events of a pipeline, newest first. Raises ApiError for an unknown filter."""
     newest_first = "timestamp asc" not in call.query.get("order_by", "")
     pipeline = require_pipeline(call, "CAN_VIEW")
@@ -202,7 +202,7 @@ def list_events(call: ServerRequest) -> Any:
     return paginate_query(call, stored, "events", default=25, most=250)
 
 
-def graph(call: ServerRequest) -> Any:
+def graph(call: ServerRequest) -> Document:
     """Return the datasets of a pipeline and what each reads, as its newest update found them."""
     pipeline_id = require_stored(call, "CAN_VIEW").pipeline_id
     return call.store.get("graph", pipeline_id) or {"datasets": []}
@@ -218,7 +218,7 @@ def _launch(call: ServerRequest, pipeline: Document, update: Document, recorder:
         "dry_run": bool(update.get("validate_only")),
     }
 
-    def on_event(event: Mapping[str, Any]) -> None:
+    def on_event(event: RunMessage) -> None:
         if "progress" in event:
             recorder.record_progress(event["progress"])
 

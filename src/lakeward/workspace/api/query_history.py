@@ -5,8 +5,6 @@ Source: https://docs.databricks.com/api/workspace/queryhistory
 
 from __future__ import annotations
 
-from typing import Any
-
 from lakeward.databricks_shims.local_workspace import Route, invalid_parameter, paginate, paginate_query
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.context import ServerRequest
@@ -16,7 +14,7 @@ _STATES = {"SUCCEEDED": "FINISHED", "CLOSED": "FINISHED", "PENDING": "QUEUED"}
 _MAX_RESULTS = 1_000
 
 
-def list_queries(call: ServerRequest) -> Any:
+def list_queries(call: ServerRequest) -> Document:
     """List statements, newest first: all for administrators, otherwise the caller's."""
     parent = None if is_admin(call) else call.caller
 

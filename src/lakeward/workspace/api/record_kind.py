@@ -63,15 +63,15 @@ class RecordKind:
         """The settable fields and their types."""
         return types_of(self.kind)
 
-    def list(self, call: ServerRequest) -> Any:
+    def list(self, call: ServerRequest) -> Document:
         """List all records."""
         return {self.items: [self.as_shown(each) for each in call.store.find(self.kind)]}
 
-    def get(self, call: ServerRequest) -> Any:
+    def get(self, call: ServerRequest) -> Document:
         """Return one record."""
         return self._answer(self._found(call))
 
-    def create(self, call: ServerRequest) -> Any:
+    def create(self, call: ServerRequest) -> Document:
         """Keep a new record."""
         body = self._read(call, self.required)
         if self.unique:
@@ -83,11 +83,11 @@ class RecordKind:
         call.store.put(self.kind, key.lower(), made)
         return self._answer(made)
 
-    def edit(self, call: ServerRequest) -> Any:
+    def edit(self, call: ServerRequest) -> Document:
         """Replace the settable fields of a record."""
         return self._change(call, self._read(call, self.required), replace=True)
 
-    def update(self, call: ServerRequest) -> Any:
+    def update(self, call: ServerRequest) -> Document:
         """Change some fields of a record."""
         body = self._read(call, ())
         if not self._is_securable or call.body.get("new_name") is None:
@@ -146,7 +146,7 @@ class RecordKind:
         if name.lower() != old:
             call.store.delete(self.kind, old)
 
-    def _change(self, call: ServerRequest, body: Document, *, replace: bool, key: str = "") -> Any:
+    def _change(self, call: ServerRequest, body: Document, *, replace: bool, key: str = "") -> Document:
         found = self._found(call, key)
         key = str(found[self.key]).lower()
         if self.unique and body.get(self.unique, found.get(self.unique)) != found.get(self.unique):
@@ -171,7 +171,7 @@ class RecordKind:
         self._require_referred(call, body)
         return {name: value for name, value in body.items() if name not in self.hidden}
 
-    def _found(self, call: ServerRequest, key: Any = "") -> Document:
+    def _found(self, call: ServerRequest, key: object = "") -> Document:
         key = key or call.path_parameter.strip("/") or call.query.get(self.key) or call.body.get(self.key)
         if not isinstance(key, (str, int)) or not str(key):
             raise invalid_parameter(f"Missing required field: {self.key}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from lakeward.databricks_shims.local_workspace import (
@@ -31,7 +30,7 @@ from lakeward.workspace.state.store import Document
 _ROOTS = ("Repos", "Users", "Shared")
 
 
-def list_repos(call: ServerRequest) -> Any:
+def list_repos(call: ServerRequest) -> Document:
     """List git folders below `path_prefix`."""
     prefix = call.query.get("path_prefix", "")
     found = [each for each in call.store.find("repo") if each["path"].startswith(_plain(prefix))]
@@ -39,7 +38,7 @@ def list_repos(call: ServerRequest) -> Any:
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a git folder. Raises ApiError where its path exists or its parent does not."""
     types: Types = {"url": str, "provider": str, "path": str, "sparse_checkout": dict}
     given = read_fields(call.body, types, required=["url", "provider"])
@@ -70,7 +69,7 @@ def create(call: ServerRequest) -> Any:
     return repo
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return one git folder."""
     return _found(call)
 

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter, request_types
+from lakeward.workspace.state.store import Document
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _EXPECTED = {"str": "a string", "int": "an integer", "bool": "a boolean", "float": "a number"}
@@ -26,13 +27,13 @@ _FOUND = {
 }
 
 
-def parse_object(body: Any, name: str) -> dict[str, Any]:
+def parse_object(body: object, name: str) -> Document:
     """Return `body` as the type `name`, which is a request (`jobs/create`) or an object (`jobs.JobSettings`).
 
     Fields that are null are left out, integers may be sent as strings, and strings as numbers or booleans.
     Raises ApiError for a value of another type, or one that an enumeration lacks.
     """
-    parsed: dict[str, Any] = _parse(body, name, "")
+    parsed: Document = _parse(body, name, "")
     try:
         orjson.dumps(parsed)
     except TypeError as error:  # numbers of more than 64 bits and text that is not Unicode, in other fields
@@ -40,7 +41,7 @@ def parse_object(body: Any, name: str) -> dict[str, Any]:
     return parsed
 
 
-def _parse(value: Any, kind: Any, path: str) -> Any:
+def _parse(value: object, kind: Any, path: str) -> Any:
     if kind == "any":
         return value
     if isinstance(kind, list):
@@ -65,7 +66,7 @@ def _parse(value: Any, kind: Any, path: str) -> Any:
     }
 
 
-def _parse_scalar(value: Any, kind: str, path: str) -> Any:
+def _parse_scalar(value: object, kind: str, path: str) -> Any:
     if kind == "str" and isinstance(value, str | int | float):
         return value if isinstance(value, str) else json.dumps(value)
     if kind == "bool" and isinstance(value, bool):
@@ -79,13 +80,13 @@ def _parse_scalar(value: Any, kind: str, path: str) -> Any:
     raise _unexpected(value, _EXPECTED[kind], path)
 
 
-def _required(value: Any, kind: type, expected: str, path: str) -> Any:
+def _required(value: object, kind: type, expected: str, path: str) -> Any:
     if not isinstance(value, kind):
         raise _unexpected(value, expected, path)
     return value
 
 
-def _unexpected(value: Any, expected: str, path: str) -> ApiError:
+def _unexpected(value: object, expected: str, path: str) -> ApiError:
     found = "null" if value is None else _FOUND.get(type(value), type(value).__name__)
     shown = f" {value!r:.60}" if isinstance(value, str | int | float) else ""
     return _malformed(f"Expected {expected} for field {path or 'the body'}, found {found}{shown}.")

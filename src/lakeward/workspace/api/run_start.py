@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from lakeward.databricks_shims.local_workspace import invalid_parameter
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
+from lakeward.workspace.runs.run_messages import RunMessage
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_job_run_spec
 from lakeward.workspace.runs.update_recorder import TaskUpdates
@@ -27,7 +27,7 @@ def launch(call: ServerRequest, run: Document) -> None:
         changed = context.store.change("run", run_id, _begin, retry=True)
         return changed is None or run_state.is_active(changed)
 
-    def on_event(event: Mapping[str, Any]) -> None:
+    def on_event(event: RunMessage) -> None:
         if "step" in event:
             step = event["step"]
             updates.on_event(step["task"], step["pipeline"], step["progress"])
@@ -86,8 +86,8 @@ def _change_finally(store: Store, run_id: int, edit: Callable[[Document], None])
 
 
 def start_run(
-    call: ServerRequest, settings: Document, *, job_id: int, token: str | None = None, **facts: Any
-) -> dict[str, Any]:
+    call: ServerRequest, settings: Document, *, job_id: int, token: str | None = None, **facts: object
+) -> Document:
     """Record a run, and start it unless its job has as many runs as it may have; return its ids."""
     # A token is one of its job or, for a submitted run, of its user.
     key = f"job/{job_id}/{token}" if job_id else f"user/{call.caller}/{token}"

@@ -7,7 +7,7 @@ Source: https://docs.databricks.com/api/workspace/jobs/runnow and its siblings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -25,7 +25,7 @@ from lakeward.workspace.state.store import Document, now
 _LONGEST_TOKEN, _MOST_PARAMETERS = 64, 10_000
 
 
-def run_now(call: ServerRequest) -> Any:
+def run_now(call: ServerRequest) -> Document:
     """Start a run of a job; it is queued or skipped at the job's limit of concurrent runs."""
     job = job_of(call, call.required("job_id"))
     job_id, settings = job["job_id"], job["settings"]
@@ -67,7 +67,7 @@ def trigger_run(call: ServerRequest, job: Document, cause: str) -> None:
     )
 
 
-def submit(call: ServerRequest) -> Any:
+def submit(call: ServerRequest) -> Document:
     """Start a run of tasks that belong to no job."""
     request = _request(call, "jobs/runs/submit")
     acl = access_control_list(call, request.get("access_control_list"))
@@ -86,28 +86,13 @@ def submit(call: ServerRequest) -> Any:
     )
 
 
-def repair(call: ServerRequest) -> Any:
+def repair(call: ServerRequest) -> Document:
     """Run tasks of an ended run again, on request with the tasks that depend on them."""
     run = run_of(call, call.required("run_id"), "CAN_MANAGE_RUN")
     _refuse_active(run)
     request = _request(call, "jobs/runs/repair")
     _require_latest_repair(run, request.get("latest_repair_id"))
-    keys = set(request.get("rerun_tasks") or ())
-    known = {task["task_key"] for task in run["tasks"]}
-    if keys - known:
-        raise invalid_parameter(f"The run has no task '{min(keys - known)}'.")
-    if call.flag("rerun_all_failed_tasks"):
-        done = ("SUCCESS", "EXCLUDED", "DISABLED")
-        keys |= {task["task_key"] for task in run["tasks"] if task["state"].get("result_state") not in done}
-    if call.flag("rerun_dependent_tasks"):
-        while more := {
-            task["task_key"]
-            for task in run["tasks"]
-            if task["task_key"] not in keys and any(edge["task_key"] in keys for edge in task["depends_on"])
-        }:
-            keys |= more
-    if not keys:
-        raise invalid_parameter("No task to repair was specified.")
+    keys = _tasks_to_repair(call, run["tasks"], set(request.get("rerun_tasks") or ()))
     repair_id = call.store.number()
     given = request.get("job_parameters") or {}
     overriding = given_parameters(request)
@@ -132,12 +117,33 @@ def repair(call: ServerRequest) -> Any:
     return {"repair_id": repair_id}
 
 
+def _tasks_to_repair(call: ServerRequest, tasks: Sequence[Document], named: set[str]) -> set[str]:
+    """Return the tasks that the request names, as failed ones and as their dependents. Raises ApiError."""
+    unknown = named - {task["task_key"] for task in tasks}
+    if unknown:
+        raise invalid_parameter(f"The run has no task '{min(unknown)}'.")
+    keys = named
+    if call.flag("rerun_all_failed_tasks"):
+        done = ("SUCCESS", "EXCLUDED", "DISABLED")
+        keys |= {task["task_key"] for task in tasks if task["state"].get("result_state") not in done}
+    if call.flag("rerun_dependent_tasks"):
+        while more := {
+            task["task_key"]
+            for task in tasks
+            if task["task_key"] not in keys and any(edge["task_key"] in keys for edge in task["depends_on"])
+        }:
+            keys |= more
+    if not keys:
+        raise invalid_parameter("No task to repair was specified.")
+    return keys
+
+
 def _refuse_active(run: Document) -> None:
     if run_state.is_active(run):
         raise ApiError(400, "INVALID_STATE", "A run that is active cannot be repaired.")
 
 
-def _require_latest_repair(run: Document, given: Any) -> None:
+def _require_latest_repair(run: Document, given: object) -> None:
     """Refuse a repair that does not name the one before it: its client has not seen what that changed."""
     repairs = [each["id"] for each in run.get("repair_history") or () if "id" in each]
     if repairs and given != repairs[-1]:
@@ -193,27 +199,29 @@ def with_overrides(settings: Document, body: Document) -> Document:
         return settings
     if settings.get("parameters"):
         raise invalid_parameter(f"The job has job parameters, so the run cannot have {min(given)}.")
-    tasks = []
-    for task in settings.get("tasks") or ():
-        changed = dict(task)
-        for kind in ("spark_python_task", "python_wheel_task"):
-            if kind in task and "python_params" in given:
-                changed[kind] = {**task[kind], "parameters": given["python_params"]}
-        if "python_wheel_task" in task and "python_named_params" in given:
-            changed["python_wheel_task"] = {
-                **task["python_wheel_task"],
-                "named_parameters": given["python_named_params"],
-            }
-        if "notebook_task" in task and "notebook_params" in given:
-            merged = {**(task["notebook_task"].get("base_parameters") or {}), **given["notebook_params"]}
-            changed["notebook_task"] = {**task["notebook_task"], "base_parameters": merged}
-        if "sql_task" in task and "sql_params" in given:
-            merged = {**(task["sql_task"].get("parameters") or {}), **given["sql_params"]}
-            changed["sql_task"] = {**task["sql_task"], "parameters": merged}
-        tasks.append(changed)
+    tasks = [_with_overrides(task, given) for task in settings.get("tasks") or ()]
     return {**settings, "tasks": tasks}
 
 
+def _with_overrides(task: Document, given: Document) -> Document:
+    changed = dict(task)
+    for kind in ("spark_python_task", "python_wheel_task"):
+        if kind in task and "python_params" in given:
+            changed[kind] = {**task[kind], "parameters": given["python_params"]}
+    if "python_wheel_task" in task and "python_named_params" in given:
+        named = {"named_parameters": given["python_named_params"]}
+        changed["python_wheel_task"] = {**task["python_wheel_task"], **named}
+    for kind, field, name in _MERGED:
+        if kind in task and name in given:
+            changed[kind] = {**task[kind], field: {**(task[kind].get(field) or {}), **given[name]}}
+    return changed
+
+
+# Tasks whose parameters of the request are added to their own: kind, its field, field of the request.
+_MERGED = (
+    ("notebook_task", "base_parameters", "notebook_params"),
+    ("sql_task", "parameters", "sql_params"),
+)
 _SELECTIONS = {
     "refresh_selection": "refresh",
     "full_refresh_selection": "full_refresh",
@@ -221,9 +229,9 @@ _SELECTIONS = {
 }
 
 
-def pipeline_flags(given: Mapping[str, Any]) -> dict[str, Any]:
+def pipeline_flags(given: Mapping[str, Any]) -> Document:
     """Return the selection of `pipeline_params` as the updates of the run get it."""
-    flags: dict[str, Any] = {flag: given[name] for name, flag in _SELECTIONS.items() if given.get(name)}
+    flags: Document = {flag: given[name] for name, flag in _SELECTIONS.items() if given.get(name)}
     return {**flags, "full_refresh_all": True} if given.get("full_refresh") else flags
 
 

@@ -194,7 +194,7 @@ def dbt_output(call: ServerRequest, run_id: str, task_key: str) -> Document:
     return {"artifacts_link": links["external_link"], "artifacts_headers": {}}
 
 
-def download_artifacts(call: ServerRequest) -> Any:
+def download_artifacts(call: ServerRequest) -> ApiResponse:
     """Return the archive to a request with a signed link.
 
     Source: https://docs.databricks.com/api/workspace/jobs/getrunoutput (dbt_output)

@@ -42,13 +42,13 @@ from lakeward.workspace.state.store import Document, now
 _RUN_TYPES = ("JOB_RUN", "SUBMIT_RUN", "WORKFLOW_RUN")
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return the current state of a run, or of the run of one task."""
     return view(call, run_of(call, call.required("run_id")), history=call.flag("include_history"))
 
 
-def list_runs(call: ServerRequest) -> Any:
-    """Runs that the user may see, the newest first."""
+def list_runs(call: ServerRequest) -> Document:
+    """List the runs that the user may see, the newest first."""
     _check_filters(call)
     job_id = call.query.get("job_id") or None
     active = True if call.flag("active_only") else False if call.flag("completed_only") else None
@@ -92,12 +92,12 @@ def _listed(call: ServerRequest, answer: Document) -> Document:
 
 
 def cancel(call: ServerRequest) -> None:
-    """Ask a run to stop; one that has ended stays as it is."""
+    """Cancel a run; one that has ended does not change."""
     _cancel(call, run_of(call, call.required("run_id"), "CAN_MANAGE_RUN"))
 
 
 def cancel_all(call: ServerRequest) -> None:
-    """Ask all runs of a job to stop, or all queued ones: of the job, without one of the workspace."""
+    """Cancel all runs of a job, or all queued ones: of the job, or without one of the workspace."""
     queued = call.flag("all_queued_runs")
     job_id = call.text("job_id") if queued else call.required("job_id")
     if job_id:
@@ -110,7 +110,7 @@ def cancel_all(call: ServerRequest) -> None:
             _cancel(call, run)
 
 
-def get_output(call: ServerRequest) -> Any:
+def get_output(call: ServerRequest) -> Document:
     """Return the output of a task, also while it runs."""
     run_id = call.required("run_id")
     run = run_of(call, run_id)
@@ -118,7 +118,7 @@ def get_output(call: ServerRequest) -> Any:
     return output_of(call, run, task)
 
 
-def log(call: ServerRequest) -> Any:
+def log(call: ServerRequest) -> Document:
     """Return the log of a task from a byte on, for clients that follow it."""
     run_id = call.required("run_id")
     run = run_of(call, run_id)
@@ -139,7 +139,7 @@ def log(call: ServerRequest) -> Any:
 
 
 def delete(call: ServerRequest) -> None:
-    """Forget a run that has ended."""
+    """Delete a run that has ended."""
     # The level is assumed.
     run = run_of(call, call.required("run_id"), "CAN_MANAGE")
     if run_state.is_active(run):
@@ -174,7 +174,7 @@ def _end_canceled(run: Document) -> None:
 _VIEWS = ("CODE", "DASHBOARDS", "ALL")
 
 
-def export(call: ServerRequest) -> Any:
+def export(call: ServerRequest) -> Document:
     """Return the notebook of a task run as HTML, with the model from which clients read the results of cells.
 
     Source: https://docs.databricks.com/api/workspace/jobs/exportrun
@@ -209,7 +209,7 @@ def _page(file: Path, name: str) -> str:
     return f"{head}{script}\n{body}{tail}"
 
 
-def _commands(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _commands(notebook: Mapping[str, Any]) -> list[Document]:
     return [
         {
             "position": position,
@@ -267,7 +267,7 @@ def change_stream(call: ServerRequest) -> Any:
     return {}
 
 
-def _stream_file(call: ServerRequest, run: Document, run_id: str) -> Any:
+def _stream_file(call: ServerRequest, run: Document, run_id: str) -> Path:
     task = task_of(run, run_id, "Streaming queries of runs")
     folder = call.environment.settings().state / "streams"
     return query_file(folder, str(run["run_id"]), str(task["task_key"]))

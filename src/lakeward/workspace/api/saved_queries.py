@@ -6,7 +6,6 @@ Source: https://docs.databricks.com/api/workspace/queries
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
     ApiError,
@@ -28,13 +27,13 @@ _MODES = ("OWNER", "VIEWER")
 _TRASH = Trash(SAVED_QUERY, "query", "TRASHED")
 
 
-def list_queries(call: ServerRequest) -> Any:
+def list_queries(call: ServerRequest) -> Document:
     """List the queries that are not in the trash."""
     return paginate(call, _TRASH.active_records(call.store), "results")
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Keep a query. With `auto_resolve_display_name` a name that is in use gets a number."""
     given = _read(call)
     created = time_text(now())
@@ -55,13 +54,13 @@ def create(call: ServerRequest) -> Any:
     return query
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Return a query; one in the trash has the state TRASHED."""
     return _TRASH.find_record(call)
 
 
 @exclusively
-def update(call: ServerRequest) -> Any:
+def update(call: ServerRequest) -> Document:
     """Change the fields that `update_mask` names; `*` is all."""
     query, given = _TRASH.require_active(call), _read(call)
     changed = dict(query)

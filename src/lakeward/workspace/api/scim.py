@@ -50,7 +50,7 @@ class Endpoint:
 
     kind: ResourceType
 
-    def list(self, call: ServerRequest) -> Any:
+    def list(self, call: ServerRequest) -> Document:
         """List resources: filtered, sorted, from `startIndex` on, with the requested `attributes`."""
         matches = compile_filter(call.query.get("filter", ""))
         found = [each for each in Directory(call).all(self.kind) if matches(each)]
@@ -71,11 +71,11 @@ class Endpoint:
             "Resources": chosen,
         }
 
-    def get(self, call: ServerRequest) -> Any:
+    def get(self, call: ServerRequest) -> Document:
         """Return one resource."""
         return _projected(Directory(call).get(self.kind, call.path_parameter), call.query)
 
-    def create(self, call: ServerRequest) -> Any:
+    def create(self, call: ServerRequest) -> Document:
         """Create a principal; a user gets a home folder."""
         require_admin(call, _CHANGE)
         body = self._read(call.body)
@@ -96,7 +96,7 @@ class Endpoint:
             make_home(call, name)
         return created
 
-    def replace(self, call: ServerRequest) -> Any:
+    def replace(self, call: ServerRequest) -> Document:
         """Replace the attributes of a principal."""
         require_admin(call, _CHANGE)
         directory = Directory(call)
@@ -107,7 +107,7 @@ class Endpoint:
             raise invalid_parameter(f"{self.kind.naming} cannot be changed.")
         return directory.replace(self.kind, call.path_parameter, body)
 
-    def patch(self, call: ServerRequest) -> Any:
+    def patch(self, call: ServerRequest) -> Document:
         """Apply the operations `add`, `replace` and `remove`."""
         require_admin(call, _CHANGE)
         directory = Directory(call)
@@ -135,7 +135,7 @@ class Endpoint:
         return found
 
 
-def me(call: ServerRequest) -> Any:
+def me(call: ServerRequest) -> Document:
     """Return the caller as a user, with the groups that it belongs to."""
     directory = Directory(call)
     if call.caller == call.owner:
@@ -188,7 +188,7 @@ def _routes(kind: ResourceType) -> list[Route]:
 _PATH = re.compile(r"([A-Za-z]\w*)(?:\[(.+)\])?(?:\.([A-Za-z]\w*))?", re.DOTALL)
 
 
-def apply_operations(resource: Document, operations: Any) -> Document:
+def apply_operations(resource: Document, operations: object) -> Document:
     """Return the resource with all operations applied; nothing is changed when one of them is wrong.
 
     >>> apply_operations({"name": "a"}, [{"op": "replace", "path": "name", "value": "b"}])
@@ -212,7 +212,7 @@ def apply_operations(resource: Document, operations: Any) -> Document:
     return result
 
 
-def _apply(resource: Document, kind: str, path: str, value: Any) -> None:
+def _apply(resource: Document, kind: str, path: str, value: object) -> None:
     match = _PATH.fullmatch(path.strip().rpartition(":")[2] if path.startswith("urn:") else path.strip())
     if match is None:
         raise invalid_parameter(f"The path {path[:100]!r} is invalid.")
@@ -231,7 +231,7 @@ def _apply(resource: Document, kind: str, path: str, value: Any) -> None:
         resource[name] = value
 
 
-def _apply_to_list(resource: Document, kind: str, name: str, chosen: str | None, value: Any) -> None:
+def _apply_to_list(resource: Document, kind: str, name: str, chosen: str | None, value: object) -> None:
     items = list(resource.get(name) or [])
     given = [
         each if isinstance(each, dict) else {"value": each}

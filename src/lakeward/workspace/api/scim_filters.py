@@ -41,7 +41,7 @@ def compile_filter(text: str) -> Matcher:
     return _Parser(text, _tokens(text)).parse()
 
 
-def values_at(resource: Any, path: str) -> list[Any]:
+def values_at(resource: object, path: str) -> list[Any]:
     """Return the values at a dotted path; lists are searched element by element.
 
     >>> values_at({"emails": [{"value": "a@b"}]}, "emails.value")
@@ -150,7 +150,7 @@ def _holds(sign: str, compare: Callable[[str, str], bool], found: list[Any], val
     return any(compare(each, value) for each in texts)
 
 
-def _folded(value: Any) -> str:
+def _folded(value: object) -> str:
     return str(value).lower()
 
 

@@ -128,7 +128,7 @@ def delete_grants(call: ServerRequest, kind: str, name: str) -> None:
 
 
 def move_grants(call: ServerRequest, kind: str, old: str, new: str) -> None:
-    """Give the grants of an object to its new name."""
+    """Move the grants of an object to its new name."""
     held = read_grants(call, kind, old)
     if held and old != new:
         write_grants(call, kind, new, held)

@@ -6,13 +6,13 @@ The paths and fields are those that the connector sends; the API is not document
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from anyio import to_thread
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
 from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 from lakeward.workspace.warehouse.client_sessions import ClientSession
 from lakeward.workspace.warehouse.execution import ExecutionResult, SessionOrder
 
@@ -59,7 +59,7 @@ async def start_session(
     return session
 
 
-async def open_session(call: ServerRequest) -> Any:
+async def open_session(call: ServerRequest) -> Document:
     """Open a session in a catalog and schema, with settings."""
     warehouse_id = call.required("warehouse_id")
     await to_thread.run_sync(require_warehouse, call, warehouse_id)

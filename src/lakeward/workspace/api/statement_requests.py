@@ -6,7 +6,6 @@ Source: https://docs.databricks.com/api/workspace/statementexecution
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import invalid_parameter, missing
 from lakeward.workspace.api.warehouses import require_warehouse
@@ -111,7 +110,7 @@ def _limit(body: Document, name: str) -> int | None:
     return value
 
 
-def _parameters(value: Any) -> list[Document]:
+def _parameters(value: object) -> list[Document]:
     if value is None:
         return []
     if not isinstance(value, list):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import orjson
 from anyio import to_thread
@@ -35,7 +34,7 @@ _MEDIA_TYPES = {
 _CANCEL_SECONDS = 5.0
 
 
-async def execute(call: ServerRequest) -> Any:
+async def execute(call: ServerRequest) -> Document:
     """Run a statement and wait for it up to `wait_timeout`. Waiting occupies no thread."""
     request, execution = await to_thread.run_sync(submit_statement, call)
     if request.wait and not await execution.wait(request.wait) and request.cancel_on_timeout:
@@ -44,12 +43,12 @@ async def execute(call: ServerRequest) -> Any:
     return await to_thread.run_sync(_statement, call, execution.key)
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Show the state of a statement and, once it has succeeded, the first chunk of its result."""
     return _statement(call, call.path_parameter)
 
 
-def result_chunk(call: ServerRequest) -> Any:
+def result_chunk(call: ServerRequest) -> Document:
     """Return one chunk of a result."""
     statement_id, _, index = call.path_parameter.partition("/")
     found = stored_statement(call, statement_id)

@@ -9,12 +9,13 @@ from typing import Any
 from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace import Route, check_name, invalid_parameter, is_table, missing
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 
 MAX_COMMITS = 50
 _MAX_BYTES = 32 * 2**20
 
 
-def history(call: ServerRequest) -> Any:
+def history(call: ServerRequest) -> Document:
     """Return version, time, operation and metrics of the newest commits.
 
     Parameters of operations are left out: conditions of DELETE and UPDATE can contain secrets.
@@ -33,7 +34,7 @@ def history(call: ServerRequest) -> Any:
     return {"commits": shown, "omitted": len(commits) - len(shown)}
 
 
-def _commit(file: Path) -> dict[str, Any]:
+def _commit(file: Path) -> Document:
     facts: Any = {}
     try:
         if file.stat().st_size <= _MAX_BYTES:

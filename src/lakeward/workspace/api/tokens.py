@@ -5,8 +5,6 @@ Source: https://docs.databricks.com/api/workspace/tokens and …/tokenmanagement
 
 from __future__ import annotations
 
-from typing import Any
-
 from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, missing, user_id
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import require_admin
@@ -19,12 +17,12 @@ _LONGEST = 730 * 24 * 3600
 _OF_OTHERS = "manage tokens of others"
 
 
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a token for the caller."""
     return _created(call, call.caller)
 
 
-def create_on_behalf(call: ServerRequest) -> Any:
+def create_on_behalf(call: ServerRequest) -> Document:
     """Create a token for a service principal; only for administrators.
 
     It identifies the principal in requests. Code that is run with it has the rights of the server's user.
@@ -33,7 +31,7 @@ def create_on_behalf(call: ServerRequest) -> Any:
     return _created(call, call.required("application_id"))
 
 
-def list_all(call: ServerRequest) -> Any:
+def list_all(call: ServerRequest) -> Document:
     """Return the user's tokens, without their values."""
     return {"token_infos": [_to_json(info) for info in call.context.tokens.of(call.caller)]}
 
@@ -53,7 +51,7 @@ def update(call: ServerRequest) -> None:
     _update(call, call.path_parameter)
 
 
-def list_of_workspace(call: ServerRequest) -> Any:
+def list_of_workspace(call: ServerRequest) -> Document:
     """Return the tokens of all users, or of the one that the query names; only for administrators."""
     require_admin(call, _OF_OTHERS)
     name, number = call.query.get("created_by_username"), call.query.get("created_by_id")
@@ -68,7 +66,7 @@ def list_of_workspace(call: ServerRequest) -> Any:
     }
 
 
-def get_of_workspace(call: ServerRequest) -> Any:
+def get_of_workspace(call: ServerRequest) -> Document:
     """Return a token of any user; only for administrators."""
     return {"token_info": _managed(_found(call))}
 
@@ -78,7 +76,7 @@ def delete_of_workspace(call: ServerRequest) -> None:
     call.context.tokens.revoke(_found(call)["token_id"])
 
 
-def update_of_workspace(call: ServerRequest) -> Any:
+def update_of_workspace(call: ServerRequest) -> Document:
     """Change the comment of a token of any user; only for administrators."""
     return _managed(_update(call, _found(call)["token_id"]))
 
@@ -103,7 +101,7 @@ def _found(call: ServerRequest) -> Document:
     raise missing(f"Token {call.path_parameter}")
 
 
-def _managed(info: Document) -> dict[str, Any]:
+def _managed(info: Document) -> Document:
     """Return a token with the user that it identifies, who is also shown as its creator."""
     number = int(user_id(info["user"]))
     return {
@@ -115,7 +113,7 @@ def _managed(info: Document) -> dict[str, Any]:
     }
 
 
-def _created(call: ServerRequest, user: str) -> dict[str, Any]:
+def _created(call: ServerRequest, user: str) -> Document:
     seconds = call.number("lifetime_seconds", _LONGEST, least=-_LONGEST)
     if not 1 <= seconds <= _LONGEST:
         raise invalid_parameter(f"A token lives for 1 second to 730 days, and lifetime_seconds is {seconds}.")
@@ -123,7 +121,7 @@ def _created(call: ServerRequest, user: str) -> dict[str, Any]:
     return {"token_value": value, "token_info": _to_json(info)}
 
 
-def _to_json(info: Document) -> dict[str, Any]:
+def _to_json(info: Document) -> Document:
     return {name: info[name] for name in ("token_id", "creation_time", "expiry_time", "comment")}
 
 

@@ -26,7 +26,7 @@ def add_resources(
     Args:
         store: The server's documents.
         resources: Request bodies by kind (`jobs`, `pipelines`) and id.
-        user: Who runs the command.
+        user: The user of the command.
         warn: Called for each resource that a workspace would refuse, which is left out.
     """
     remove_resources(store)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from types import NoneType
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import invalid_parameter, request_types
 from lakeward.workspace.state.store import Document
 
 
 def read_update_mask(
-    mask: Any, settable: Collection[str], *, resource: str, declared_type: str = ""
+    mask: object, settable: Collection[str], *, resource: str, declared_type: str = ""
 ) -> list[str]:
     """Return the paths that a mask names, each below a field of `settable`.
 
@@ -33,7 +32,7 @@ def read_update_mask(
     return paths
 
 
-def _is_declared(path: list[str], declared_type: Any) -> bool:
+def _is_declared(path: list[str], declared_type: object) -> bool:
     for name in path:
         fields = request_types().get(declared_type) if isinstance(declared_type, str) else None
         if not isinstance(fields, dict) or name not in fields:

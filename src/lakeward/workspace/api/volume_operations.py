@@ -60,7 +60,7 @@ class VolumeOperation:
             raise ApiError(409, condition, message)
 
     def statement(self, call: ServerRequest) -> str:
-        """Return the query whose row tells the client what to do."""
+        """Return the query whose row instructs the client."""
         mode = "REPLACE" if self.overwrite else self.name
         links = call.context.result_links.link(call.host, f"{_LINKS}{mode}{self.path}")
         link = quote_string(links["external_link"])

@@ -44,20 +44,20 @@ _PLATFORM_ID = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NAME, _SHORTEST_STOP, _MOST_CLUSTERS, _MOST_MINIMUM = 99, 10, 40, 30
 
 
-def list_warehouses(call: ServerRequest) -> Any:
+def list_warehouses(call: ServerRequest) -> Document:
     """List the local warehouse and those that were created."""
     created = (_shown(call, each) for each in call.store.find(_KIND))
     return {"warehouses": [_local(call), *created]}
 
 
-def get(call: ServerRequest) -> Any:
+def get(call: ServerRequest) -> Document:
     """Describe a warehouse."""
     key = call.path_parameter
     return _local(call, key) if _is_local(key) else _shown(call, _created(call, key))
 
 
 @exclusively
-def create(call: ServerRequest) -> Any:
+def create(call: ServerRequest) -> Document:
     """Create a warehouse; its process starts with the first statement."""
     key = f"{WAREHOUSE_PREFIX}{secrets.token_hex(4)}"
     settings = _settings(call)
@@ -68,7 +68,7 @@ def create(call: ServerRequest) -> Any:
 
 
 @exclusively
-def edit(call: ServerRequest) -> Any:
+def edit(call: ServerRequest) -> Document:
     """Change the settings that the request names."""
     kept = _changeable(call)
     settings = _settings(call, {name: kept[name] for name in _FIELDS if name in kept})

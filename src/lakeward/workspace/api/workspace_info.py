@@ -8,6 +8,7 @@ from typing import Any
 from lakeward.databricks_shims.local_workspace import Route, invalid_parameter, missing
 from lakeward.workspace.api.permissions import require_admin
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 from lakeward.workspace_connection import WORKSPACE_ID
 
 METASTORE_ID = "00000000-0000-0000-0000-000000000001"
@@ -17,7 +18,7 @@ ABORT_PATH = "/api/2.0/lakeward/upload-parts"
 """Needs no token, as links of cloud storage: it does nothing."""
 
 
-def facts(call: ServerRequest) -> Any:
+def facts(call: ServerRequest) -> Document:
     """Return identifiers of the workspace, which clients request before they have credentials."""
     return {
         "oidc_endpoint": f"{call.host}/oidc",
@@ -26,13 +27,13 @@ def facts(call: ServerRequest) -> Any:
     }
 
 
-def telemetry(call: ServerRequest) -> Any:
+def telemetry(call: ServerRequest) -> Document:
     """Count telemetry records and discard them."""
     logs = [*(call.body.get("protoLogs") or ()), *(call.body.get("items") or ())]
     return {"errors": [], "numProtoSuccess": len(logs)}
 
 
-def summary(call: ServerRequest) -> Any:
+def summary(call: ServerRequest) -> Document:
     """Return the one metastore: the warehouse folder of the target."""
     return {
         "metastore_id": METASTORE_ID,
@@ -47,25 +48,25 @@ def summary(call: ServerRequest) -> Any:
     }
 
 
-def list_metastores(call: ServerRequest) -> Any:
+def list_metastores(call: ServerRequest) -> Document:
     """List the one metastore."""
     return {"metastores": [summary(call)]}
 
 
-def get_metastore(call: ServerRequest) -> Any:
+def get_metastore(call: ServerRequest) -> Document:
     """Return the one metastore by its id."""
     if call.path_parameter != METASTORE_ID:
         raise missing(f"Metastore '{call.path_parameter[:100]}'", "METASTORE_DOES_NOT_EXIST")
     return summary(call)
 
 
-def assignment(call: ServerRequest) -> Any:
+def assignment(call: ServerRequest) -> Document:
     """Return the metastore that this workspace uses."""
     default = call.environment.settings().catalog
     return {"metastore_id": METASTORE_ID, "workspace_id": WORKSPACE_ID, "default_catalog_name": default}
 
 
-def get_conf(call: ServerRequest) -> Any:
+def get_conf(call: ServerRequest) -> Document:
     """Return the settings of the workspace that `keys` names; unset ones are null."""
     kept = call.store.get("conf", "workspace") or {}
     return {key: kept.get(key) for key in call.required("keys").split(",")}
@@ -79,7 +80,7 @@ def set_conf(call: ServerRequest) -> None:
     call.store.put("conf", "workspace", {**(call.store.get("conf", "workspace") or {}), **call.body})
 
 
-def create_link(call: ServerRequest) -> Any:
+def create_link(call: ServerRequest) -> Document:
     """Return the link to which databricks-sdk sends the abort of an upload in parts.
 
     There are no parts to remove (`files.initiate_upload`). Without the link, each upload of 50 MB and more
@@ -92,7 +93,7 @@ def abort(_: ServerRequest) -> None:
     """Remove nothing."""
 
 
-EMPTY_LISTS: dict[str, dict[str, Any]] = {
+EMPTY_LISTS: dict[str, Document] = {
     "/api/2.0/apps": {"apps": []},
     "/api/2.0/genie/spaces": {"spaces": []},
     "/api/2.0/notification-destinations": {"results": []},
@@ -109,7 +110,7 @@ EMPTY_LISTS: dict[str, dict[str, Any]] = {
 """Path -> answer: what a local workspace never has, for clients that look for it. Creating one is 501."""
 
 
-def _constant(answer: dict[str, Any]) -> Callable[[ServerRequest], Any]:
+def _constant(answer: Document) -> Callable[[ServerRequest], Any]:
     return lambda _: answer
 
 

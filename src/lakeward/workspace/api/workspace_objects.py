@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
-from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
     ApiError,
@@ -26,7 +25,7 @@ from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
 
-def list_objects(call: ServerRequest) -> Any:
+def list_objects(call: ServerRequest) -> Document:
     """List a folder with its dashboards, or the one object at the path."""
     dashboard = _dashboard(call)
     if dashboard is not None:
@@ -37,13 +36,13 @@ def list_objects(call: ServerRequest) -> Any:
     return {"objects": [*(_typed(call, each) for each in answer["objects"]), *map(_about, dashboards)]}
 
 
-def get_status(call: ServerRequest) -> Any:
+def get_status(call: ServerRequest) -> Document:
     """Return what is at a path."""
     dashboard = _dashboard(call)
     return _typed(call, workspace_handlers.get_status(call)) if dashboard is None else _about(dashboard)
 
 
-def export(call: ServerRequest) -> Any:
+def export(call: ServerRequest) -> ApiResponse | Document:
     """Return the content of a dashboard, a notebook in a format, or a file as it is."""
     dashboard = _dashboard(call)
     if dashboard is None or call.query.get("format", "SOURCE") not in ("SOURCE", "AUTO", "RAW"):

@@ -11,7 +11,9 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from lakeward.workspace.state.store import Document
 
 if TYPE_CHECKING:
     from lakeward.workspace.command_contexts.interpreter import Interpreter
@@ -76,7 +78,7 @@ def _open_streams() -> tuple[TextIO, TextIO]:
     return lines, answers
 
 
-def _run_command(interpreter: Interpreter, command: Mapping[str, str]) -> dict[str, Any]:
+def _run_command(interpreter: Interpreter, command: Mapping[str, str]) -> Document:
     """Return the results of a command; an error is a result, too."""
     from lakeward.dbutils import redact
 

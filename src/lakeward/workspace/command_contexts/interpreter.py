@@ -113,7 +113,7 @@ class Interpreter:
             self.namespace["_sqldf"] = frame
             self._table = _table(frame)
 
-    def _show(self, value: Any = None, *_: Any, **options: Any) -> None:
+    def _show(self, value: Any = None, *_: object, **options: object) -> None:
         if hasattr(value, "to_spark"):
             value = value.to_spark()
         if hasattr(value, "toDF") and hasattr(value, "limit"):
@@ -159,7 +159,7 @@ def _table(frame: DataFrame) -> Result:
     }
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):

@@ -141,22 +141,32 @@ class RequestHandler:
             context=self.context,
             is_secure=request.url.scheme == "https",
         )
-        if not route.upload:
-            data = bytearray()
-            async for chunk in request.stream():
-                data += chunk
-                if len(data) > most:
-                    raise too_large(most)
-            received = call(data=bytes(data))
-            if inspect.iscoroutinefunction(route.handler):
-                # It waits without occupying a thread.
-                try:
-                    return 200, await route.handler(received)
-                except Exception as error:  # noqa: BLE001  # raised again where the request has not caused it
-                    return refuse(error, received, self.note)
-            if route.quick:
-                return handle_request(route.handler, received, self.note)
-            return await to_thread.run_sync(handle_request, route.handler, received, self.note)
+        receive = self._receive_upload if route.upload else self._receive_json
+        return await receive(request, route, call, most)
+
+    async def _receive_json(
+        self, request: Request, route: Route, call: Callable[..., ServerRequest], most: int
+    ) -> tuple[int, Any]:
+        data = bytearray()
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > most:
+                raise too_large(most)
+        received = call(data=bytes(data))
+        if inspect.iscoroutinefunction(route.handler):
+            # It waits without occupying a thread.
+            try:
+                return 200, await route.handler(received)
+            except Exception as error:  # noqa: BLE001  # raised again where the request has not caused it
+                return refuse(error, received, self.note)
+        if route.quick:
+            return handle_request(route.handler, received, self.note)
+        return await to_thread.run_sync(handle_request, route.handler, received, self.note)
+
+    async def _receive_upload(
+        self, request: Request, route: Route, call: Callable[..., ServerRequest], most: int
+    ) -> tuple[int, Any]:
+        """Write the body to a file, which the handler moves or reads."""
         aside = self.uploads / f"{uuid.uuid4().hex}.part"
         try:
             self.uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -175,7 +185,7 @@ class RequestHandler:
                 aside.unlink(missing_ok=True)
 
 
-def to_response(status: int, answer: Any, *, head: bool) -> Response:
+def to_response(status: int, answer: object, *, head: bool) -> Response:
     """Return an answer as a response with the id of the workspace."""
     common = {"X-Databricks-Org-Id": str(WORKSPACE_ID), "X-Content-Type-Options": "nosniff"}
     if status >= 400 and isinstance(answer, dict) and "message" in answer:
@@ -194,7 +204,7 @@ def header_text(text: str) -> str:
     return "".join(character if " " <= character <= "~" else "?" for character in text[:500]).strip()
 
 
-def encode_answer(answer: Any) -> bytes:
+def encode_answer(answer: object) -> bytes:
     """Return an answer as JSON; names of files that are not UTF-8 have U+FFFD in them."""
     try:
         return orjson.dumps(answer)
@@ -244,7 +254,7 @@ def has_two_lengths(request: Request) -> bool:
     return "transfer-encoding" in request.headers and "content-length" in request.headers
 
 
-def refuse_modified(request: Request, answer: Any) -> None:
+def refuse_modified(request: Request, answer: object) -> None:
     """Raise ApiError for a file that is newer than the one of which the client has a part already.
 
     databricks-sdk downloads large files in ranges, and would join those of two versions.

@@ -97,7 +97,7 @@ def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def origin_form(application: ASGIApp) -> ASGIApp:
-    """Take `GET http://host/path` for `GET /path`, as every server has to (RFC 9112 §3.2.2).
+    """Rewrite `GET http://host/path` to `GET /path`, as RFC 9112 §3.2.2 requires.
 
     The legacy CLI drops the port of its host; as its `http_proxy`, this server gets this form.
     """

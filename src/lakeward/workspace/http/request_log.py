@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 _MOST_BYTES = 10 * 2**20
 
@@ -22,7 +22,7 @@ class RequestLog:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._stream = self._opened()
 
-    def add(self, **facts: Any) -> None:
+    def add(self, **facts: object) -> None:
         """Note a request. A full disk loses the line, never the answer."""
         moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         line = json.dumps({"time": moment, **facts}, ensure_ascii=False) + "\n"
@@ -44,6 +44,6 @@ class RequestLog:
         return self._file.open("ab")
 
     def close(self) -> None:
-        """Give the file free."""
+        """Close the file."""
         with self._lock:
             self._stream.close()

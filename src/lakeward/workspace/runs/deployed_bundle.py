@@ -13,6 +13,7 @@ from typing import Any
 from lakeward.bundle import Bundle, Distribution, read_wheel
 from lakeward.errors import ConfigurationError
 from lakeward.session import Settings
+from lakeward.workspace.runs.run_messages import RunOrder
 
 # What zipfile raises for damaged, encrypted and unsupported archives, and for names that no file can have,
 # and importlib.metadata for damaged entry points.
@@ -61,7 +62,7 @@ class Deployed(Bundle):
         return self.wheels
 
 
-def bundle_of(order: Mapping[str, Any], settings: Settings, folder: Path) -> Bundle:
+def bundle_of(order: RunOrder, settings: Settings, folder: Path) -> Bundle:
     """Return the order's jobs and pipelines as a bundle, in the folder of the workspace's files."""
     jobs = order.get("jobs") or {}
     wheels: dict[str, Any] = {}

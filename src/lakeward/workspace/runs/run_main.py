@@ -12,19 +12,20 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
+from lakeward.workspace.runs.run_messages import Emit, RunMessage, RunOrder, RunOrigin
+from lakeward.workspace.state.store import Document
 
 if TYPE_CHECKING:
-    from lakeward.jobs import PrestartedWorker, RunTrigger
+    from lakeward.jobs import PrestartedWorker, RunTrigger, TaskProgress, TaskResult
+    from lakeward.pipelines import Progress
     from lakeward.session import Settings
-
-Emit = Callable[[Mapping[str, Any]], None]
 
 
 def main(arguments: list[str]) -> int:
@@ -34,14 +35,14 @@ def main(arguments: list[str]) -> int:
     events = os.fdopen(pipe, "w", encoding="utf-8", buffering=1)
     lock = threading.Lock()
 
-    def emit(event: Mapping[str, Any]) -> None:
+    def emit(event: RunMessage) -> None:
         with lock, suppress(OSError):
             events.write(json.dumps(event) + "\n")
             events.flush()
 
     adopt_orphans()
     exit_with_parent()
-    order = json.loads((folder / "order.json").read_bytes())
+    order: RunOrder = json.loads((folder / "order.json").read_bytes())
     os.chdir(order["settings"]["root"])
     try:
         ahead = prestart_task_process(order)
@@ -68,7 +69,7 @@ def exit_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def prestart_task_process(order: Mapping[str, Any]) -> list[PrestartedWorker]:
+def prestart_task_process(order: RunOrder) -> list[PrestartedWorker]:
     """Return the process of a job's first task, unless its environment is still to be filled with secrets."""
     if order["kind"] != "job" or (order.get("cluster") or {}).get("spark_env_vars"):
         return []
@@ -77,9 +78,7 @@ def prestart_task_process(order: Mapping[str, Any]) -> list[PrestartedWorker]:
     return [PrestartedWorker()]
 
 
-def execute_run(
-    order: Mapping[str, Any], folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]
-) -> dict[str, Any]:
+def execute_run(order: RunOrder, folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]) -> Document:
     """Execute a run or update and return its result.
 
     `emit` gets each event, and each secret before code can read it.
@@ -101,7 +100,7 @@ def execute_run(
         return {"state": "FAILED", "refused": redact(str(error))}
 
 
-def settings_of(order: Mapping[str, Any]) -> Settings:
+def settings_of(order: RunOrder) -> Settings:
     """Return the settings of an order with the Spark settings of its cluster, and set its variables.
 
     Secrets are filled in.
@@ -132,8 +131,8 @@ def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def run_job(
-    order: Mapping[str, Any], settings: Settings, folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]
-) -> dict[str, Any]:
+    order: RunOrder, settings: Settings, folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]
+) -> Document:
     """Run a job, each task in a process of its own."""
     from lakeward import jobs
     from lakeward.dbutils import redact
@@ -143,16 +142,15 @@ def run_job(
     key, *_ = bundle.jobs
     run_id = order["run_id"]
 
-    def on_event(event: Any) -> None:
-        task = getattr(event, "task_key", None)
-        if task is None:
+    def on_event(event: jobs.RunEvent) -> None:
+        if not isinstance(event, jobs.TaskProgress):
             return
         update = event.update.as_json() if event.update is not None else None
-        emit({"task": task, "state": _state(event), "seconds": event.seconds, "update": update})
+        emit({"task": event.task_key, "state": _state(event), "seconds": event.seconds, "update": update})
 
-    def on_update(task: str, pipeline: str, progress: Any) -> None:
-        step = {"task": task, "pipeline": order["ids"]["pipelines"][pipeline], "progress": vars(progress)}
-        emit({"step": step})
+    def on_update(task: str, pipeline: str, progress: Progress) -> None:
+        identifier = str(order["ids"]["pipelines"][pipeline])
+        emit({"step": {"task": task, "pipeline": identifier, "progress": vars(progress)}})
 
     ran = jobs.run(
         bundle,
@@ -184,20 +182,26 @@ def run_job(
     return document
 
 
-def origin_of(trigger: Mapping[str, Any]) -> RunTrigger:
+def origin_of(trigger: RunOrigin) -> RunTrigger:
     """Return the trigger of a run from its order, where its time is in milliseconds."""
     from lakeward.jobs import RunTrigger
 
-    at = datetime.fromtimestamp(trigger["at"] / 1000, timezone.utc)
-    return RunTrigger(**{**trigger, "at": at})
+    return RunTrigger(
+        kind=trigger["kind"],
+        at=datetime.fromtimestamp(trigger["at"] / 1000, timezone.utc),
+        location=trigger["location"],
+        workspace_id=trigger["workspace_id"],
+        workspace_url=trigger["workspace_url"],
+        task_runs=trigger["task_runs"],
+    )
 
 
-def _state(task: Any) -> str:
+def _state(task: TaskProgress | TaskResult) -> str:
     # `lakeward run` calls this a failure, the API has a word of its own.
     return "TIMEDOUT" if task.timed_out else str(task.state)
 
 
-def update_pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, emit: Emit) -> dict[str, Any]:
+def update_pipeline(order: RunOrder, settings: Settings, folder: Path, emit: Emit) -> Document:
     """Update a pipeline."""
     from lakeward import jobs
     from lakeward.workspace.runs.deployed_bundle import bundle_of

@@ -26,6 +26,7 @@ from typing import Any
 from lakeward.dbutils import redact, redactor
 from lakeward.process_tree import RUN_MARK, kill_left, kill_tree, signal_name
 from lakeward.workspace.runs.run_log import Log
+from lakeward.workspace.runs.run_messages import Emit, RunMessage, RunOrder
 
 _GRACE = 5.0  # seconds between the request to stop and the end
 
@@ -53,8 +54,8 @@ class RunProcess:
     """
 
     folder: Path
-    order: Mapping[str, Any]
-    on_event: Callable[[Mapping[str, Any]], None]
+    order: RunOrder
+    on_event: Emit
     ended: Callable[[ProcessResult], None]
     known: Callable[[], set[str]] = set
     timeout: float | None = None
@@ -68,7 +69,7 @@ class RunProcess:
         threading.Thread(target=self._run, name=f"run {self.folder.name}", daemon=True).start()
 
     def cancel(self, reason: str = "") -> None:
-        """Ask the process to stop, and end it soon."""
+        """Interrupt the process, and kill it after a grace period."""
         self._reason = reason
         self._stop.set()
 
@@ -122,7 +123,7 @@ class RunProcess:
         reason = "" if reader.result is not None else _last_words(process.returncode, log.last)
         return ProcessResult(reader.result, self._reason or reason, self._stop.is_set(), timed_out)
 
-    def _handle(self, event: Mapping[str, Any]) -> None:
+    def _handle(self, event: RunMessage) -> None:
         try:
             self.on_event(event)
         except Exception as error:  # noqa: BLE001  # the run continues
@@ -194,7 +195,7 @@ class RunOutputReader:
     does not count towards the run's timeout.
     """
 
-    def __init__(self, log: Log, given: set[str], on_event: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(self, log: Log, given: set[str], on_event: Emit) -> None:
         self._log, self._given, self._hear = log, given, on_event
         self._rest = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -214,7 +215,7 @@ class RunOutputReader:
             self._log.finish()
         return bool(printed or lines)
 
-    def _event(self, event: Mapping[str, Any]) -> None:
+    def _event(self, event: RunMessage) -> None:
         self.began = self.began or time.monotonic()
         if "secret" in event:
             self._given.add(event["secret"])

@@ -6,15 +6,15 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from lakeward.dbutils import FileSecrets
 from lakeward.errors import ConfigurationError
 from lakeward.jobs import free_memory
 from lakeward.session import Settings
+from lakeward.workspace.runs.run_messages import Emit, RunOrder
 from lakeward.workspace.runs.run_process import ProcessResult, RunProcess
 from lakeward.workspace.state.settings_json import settings_to_json
 
@@ -53,10 +53,10 @@ class Runner:
     def start(
         self,
         key: object,
-        order: Mapping[str, Any],
+        order: RunOrder,
         *,
         began: Callable[[], bool],
-        on_event: Callable[[Mapping[str, Any]], None],
+        on_event: Emit,
         ended: Callable[[ProcessResult], None],
         timeout: float | None = None,
         folder: Path | None = None,

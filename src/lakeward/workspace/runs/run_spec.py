@@ -11,12 +11,13 @@ from typing import Any
 from lakeward.atomic_files import atomic_write
 from lakeward.quoting import use_statement
 from lakeward.session import PathMap, Settings
+from lakeward.workspace.runs.run_messages import RunOrder, RunOrigin
 from lakeward.workspace.state.serving import server_folder
 from lakeward.workspace.state.store import Document, Store
 from lakeward.workspace_connection import WORKSPACE_ID
 
 
-def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host: str = "") -> Document:
+def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host: str = "") -> RunOrder:
     """Return the order of a job's run: the job, and every pipeline that its tasks may update.
 
     `host` is where the server is.
@@ -28,7 +29,7 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
     every = (run["settings"], *(each["settings"] for each in others.values()))
     pipelines = _pipelines_within(store, every)
     names = {name: identifier for identifier, name in state_names(settings, pipelines.values()).items()}
-    saved = {"alerts": _alerts(store, every), "dashboards": _dashboards(store, every)}
+    alerts, dashboards = _alerts(store, every), _dashboards(store, every)
     return {
         "kind": "job",
         "bundle": "workspace",
@@ -44,11 +45,13 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
             name: _local_pipeline(pipelines[identifier]["spec"], settings)
             for name, identifier in names.items()
         },
-        **saved,
+        "alerts": alerts,
+        "dashboards": dashboards,
         "ids": {
             "jobs": {key: run["job_id"], **{name: each["job_id"] for name, each in others.items()}},
             "pipelines": names,
-            **{kind: {name: name for name in found} for kind, found in saved.items()},
+            "alerts": {name: name for name in alerts},
+            "dashboards": {name: name for name in dashboards},
         },
         "parameters": {each["name"]: each["value"] for each in run.get("job_parameters") or ()},
         "only": run.get("only") or [],
@@ -59,7 +62,7 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
     }
 
 
-def build_pipeline_update_spec(settings: Settings, pipeline: Document, flags: Mapping[str, Any]) -> Document:
+def build_pipeline_update_spec(settings: Settings, pipeline: Document, flags: Mapping[str, Any]) -> RunOrder:
     """Return the order of an update."""
     spec = _local_pipeline(pipeline["spec"], settings)
     clusters = spec.get("clusters") or [{}]
@@ -84,7 +87,7 @@ def state_names(settings: Settings, pipelines: Collection[Document]) -> dict[str
     return {one: own.get(name, one) for one, name in zip(identifiers, names, strict=True)}
 
 
-def _origin(run: Document, host: str) -> Document:
+def _origin(run: Document, host: str) -> RunOrigin:
     """Return the facts about the run that tasks can refer to (`{{job.trigger.type}}` …)."""
     cause = str(run.get("trigger") or "ONE_TIME")
     trigger = run["settings"].get("trigger") or {}
@@ -155,7 +158,7 @@ def _local_pipeline(spec: Document, settings: Settings) -> Document:
     return local
 
 
-def _localize(holder: Any, name: str, settings: Settings) -> None:
+def _localize(holder: object, name: str, settings: Settings) -> None:
     if isinstance(holder, dict) and isinstance(holder.get(name), str):
         holder[name] = _local(holder[name], settings)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakeward.workspace.runs.run_process import ProcessResult
@@ -25,7 +25,9 @@ _TASK_STATES = {
 }
 
 
-def new_run(run_id: int, settings: Document, *, numbers: Any, at: int, **facts: Any) -> Document:
+def new_run(
+    run_id: int, settings: Document, *, numbers: Callable[[], int], at: int, **facts: object
+) -> Document:
     """Return a pending run; `numbers()` returns ids for its tasks."""
     return {
         "run_id": run_id,
@@ -86,17 +88,11 @@ def finish(run: Document, ending: ProcessResult, at: int) -> None:
     the platform. A submitted run is INTERNAL_ERROR, too: otherwise dbt would take a Python model for built.
     """
     result = ending.result or {}
-    for task_result in result.get("tasks") or ():
-        if task_result["state"] not in ("EXCLUDED",):
-            _apply_task_result(run, task_result)
     refused = result.get("refused")
-    reason = refused or ending.reason
-    if ending.timed_out:
-        outcome, reason = "TIMEDOUT", "The run took longer than its timeout."
-    elif ending.canceled or result.get("state") == "CANCELED":
-        outcome, reason = "CANCELED", ending.reason or "Run cancelled."
-    else:
-        outcome = "FAILED"
+    for task_result in result.get("tasks") or ():
+        if task_result["state"] != "EXCLUDED":
+            _apply_task_result(run, task_result)
+    outcome, reason = _outcome_of(ending, result)
     for task in run["tasks"]:
         if is_active(task):
             task["state"] = {
@@ -106,18 +102,28 @@ def finish(run: Document, ending: ProcessResult, at: int) -> None:
             }
             task["error"] = reason
             task["end_time"] = at
-    states = [task["state"].get("result_state") for task in run["tasks"]]
     if outcome == "FAILED":
         failed = [task["task_key"] for task in run["tasks"] if _failed(task)]
         outcome = "FAILED" if failed or result.get("state") != "COMPLETED" else "SUCCESS"
         if failed and not reason:
             reason = f"Task {failed[0]} failed with message: {_message(run, failed[0])}"
-    life = "TERMINATED"
     submitted = run.get("run_type") == "SUBMIT_RUN"
-    if outcome == "FAILED" and (refused or ending.internal or submitted or len(states) > 1):
-        life = "INTERNAL_ERROR"
-    run["state"] = {"life_cycle_state": life, "result_state": outcome, "state_message": reason}
+    is_internal = refused or ending.internal or submitted or len(run["tasks"]) > 1
+    run["state"] = {
+        "life_cycle_state": "INTERNAL_ERROR" if outcome == "FAILED" and is_internal else "TERMINATED",
+        "result_state": outcome,
+        "state_message": reason,
+    }
     run["end_time"] = at
+
+
+def _outcome_of(ending: ProcessResult, result: Mapping[str, Any]) -> tuple[str, str]:
+    """Return (state, reason) of the tasks that have not ended when the process has."""
+    if ending.timed_out:
+        return "TIMEDOUT", "The run took longer than its timeout."
+    if ending.canceled or result.get("state") == "CANCELED":
+        return "CANCELED", ending.reason or "Run cancelled."
+    return "FAILED", result.get("refused") or ending.reason
 
 
 def abandon(run: Document, reason: str, at: int) -> None:
@@ -133,7 +139,7 @@ def abandon(run: Document, reason: str, at: int) -> None:
             each["error"] = reason
 
 
-def repair(run: Document, keys: set[str], *, numbers: Any, repair_id: int, at: int) -> None:
+def repair(run: Document, keys: set[str], *, numbers: Callable[[], int], repair_id: int, at: int) -> None:
     """Give tasks a new attempt and make the run pending again."""
     history = run["repair_history"] = history_of(run) or [{"type": "ORIGINAL", **_attempt(run)}]
     for task in run["tasks"]:

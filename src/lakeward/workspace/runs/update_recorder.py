@@ -20,7 +20,7 @@ class UpdateRecorder:
 
     @classmethod
     def begin(
-        cls, store: Store, pipeline: Document, *, cause: str, **facts: Any
+        cls, store: Store, pipeline: Document, *, cause: str, **facts: object
     ) -> tuple[Document, UpdateRecorder]:
         """Create an update, which waits to begin."""
         update = {
@@ -74,7 +74,7 @@ class UpdateRecorder:
             node = {name: progress[name] for name in ("kind", "inputs")} | {"name": progress["dataset"]}
             self._store.change("graph", key, lambda body: body["datasets"].append(node), retry=True)
 
-    def _set_state(self, state: str, *, active: bool | None = None, **facts: Any) -> None:
+    def _set_state(self, state: str, *, active: bool | None = None, **facts: object) -> None:
         self._store.change(
             "update", self._id, lambda body: body.update(state=state, **facts), active=active, retry=True
         )

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.session import Settings
+from lakeward.workspace.state.store import Document
 
 _PLACES = ("root", "home")
 
 
-def settings_to_json(settings: Settings) -> dict[str, Any]:
+def settings_to_json(settings: Settings) -> Document:
     """Return what JSON can hold of the settings; tables are always in `home`."""
     return {
         **asdict(settings),

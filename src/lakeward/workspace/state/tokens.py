@@ -69,7 +69,7 @@ class Tokens:
         return info
 
     def revoke(self, token_id: str) -> bool:
-        """Forget a token; False where there was none."""
+        """Delete a token; return False without one."""
         done = self._store.delete("token", token_id)
         self._forget()
         return done

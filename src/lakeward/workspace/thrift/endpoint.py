@@ -8,8 +8,6 @@ Source: https://docs.databricks.com/integrations/compute-details
 
 from __future__ import annotations
 
-from typing import Any
-
 from anyio import to_thread
 
 from lakeward.databricks_shims.local_workspace import ApiResponse, Route
@@ -20,14 +18,14 @@ from lakeward.workspace.context import ServerRequest
 _HEADERS = {"Content-Type": "application/x-thrift"}
 
 
-async def warehouse(call: ServerRequest) -> Any:
+async def warehouse(call: ServerRequest) -> ApiResponse:
     """Answer a call to a SQL warehouse."""
     key = call.path_parameter
     await to_thread.run_sync(require_warehouse, call, key)
     return await _answer(call, key)
 
 
-async def cluster(call: ServerRequest) -> Any:
+async def cluster(call: ServerRequest) -> ApiResponse:
     """Answer a call to a cluster: the local warehouse runs its statements."""
     key = call.path_parameter.rpartition("/")[2]
     await to_thread.run_sync(find_cluster, call, key)

@@ -95,7 +95,7 @@ def struct(name: str, fields: list[str]) -> type[TBase]:
         code, arguments = _type(kind)
         spec[int(number)] = (int(number), code, attribute, arguments, None)
 
-    def __init__(self: Any, **values: Any) -> None:  # noqa: N807
+    def __init__(self: Any, **values: object) -> None:  # noqa: N807
         for attribute in named:
             setattr(self, attribute, values.pop(attribute, None))
         if values:

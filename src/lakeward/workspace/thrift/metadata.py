@@ -76,7 +76,7 @@ def _nulls(kind: str, *names: str) -> str:
     return ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name in names)
 
 
-def catalogs(_: Any) -> str:
+def catalogs(_: object) -> str:
     """Return the statement for GetCatalogs."""
     built_in = ", ".join(f"({quote_string(name)})" for name in sorted(BUILT_IN_CATALOGS))
     return (
@@ -167,12 +167,12 @@ def functions(request: Any) -> str:
     )
 
 
-def table_types(_: Any) -> str:
+def table_types(_: object) -> str:
     """Return the statement for GetTableTypes."""
     return "SELECT * FROM VALUES ('TABLE'), ('VIEW') AS (TABLE_TYPE)"
 
 
-def type_info(_: Any) -> str:
+def type_info(_: object) -> str:
     """Return the statement for GetTypeInfo."""
     rows = ", ".join(
         f"('{name}', {of.code}, {_literal(of.digits)}, {_literal(of.radix)}, "

@@ -136,7 +136,7 @@ def rows_response(
     return STRUCTS["TFetchResultsResp"](status=status(), hasMoreRows=more, results=written)
 
 
-def _available(read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+def _available(read: Callable[..., Any], *arguments: object, **named: object) -> Any:
     """Read a result. Raises Refused for one that has expired."""
     try:
         return read(*arguments, **named)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lakeward.workspace.state.store import Document
 
-def statement_parameters(given: Sequence[Any]) -> list[dict[str, Any]]:
+
+def statement_parameters(given: Sequence[Any]) -> list[Document]:
     """Return the parameters of a statement as the warehouse takes them: in order, or by name.
 
     Drivers may send those with an ordinal in any order.
@@ -15,7 +17,7 @@ def statement_parameters(given: Sequence[Any]) -> list[dict[str, Any]]:
     return [{"name": each.name, **_typed(each.type, _text(each.value), each.arguments)} for each in ordered]
 
 
-def _typed(kind: str | None, value: str | None, arguments: Sequence[Any] | None) -> dict[str, Any]:
+def _typed(kind: str | None, value: str | None, arguments: Sequence[Any] | None) -> Document:
     if arguments is None:
         return {"type": kind, "value": value}
     return {"type": kind, "items": [_typed(each.type, each.value, each.arguments) for each in arguments]}

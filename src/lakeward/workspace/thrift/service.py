@@ -20,6 +20,7 @@ from lakeward.workspace.api.sql_sessions import SessionFailure, start_session
 from lakeward.workspace.api.statement_requests import StatementRequest, refuse_too_long
 from lakeward.workspace.api.statements import stored_statement, submit
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
 from lakeward.workspace.thrift.constants import (
     PROTOCOL_VERSION,
     FetchOrientation,
@@ -168,7 +169,7 @@ async def _start(
     return operation
 
 
-async def _started(call: ServerRequest, session: ClientSession, operation: Operation, direct: Any) -> Any:
+async def _started(call: ServerRequest, session: ClientSession, operation: Operation, direct: object) -> Any:
     """Return the answer to a request that has started an operation."""
     results = None
     if direct is not None:
@@ -193,14 +194,14 @@ def _direct_results(call: ServerRequest, session: ClientSession, operation: Oper
     return results
 
 
-async def get_operation_status(call: ServerRequest, request: Any) -> Any:
+async def get_operation_status(call: ServerRequest, request: Any) -> Document:
     """Return the state of an operation; waits a moment for the end of one that is running."""
     _, operation = _operation(call, request.operationHandle)
     await operation.execution.wait(_STATUS_SECONDS)
     return await to_thread.run_sync(lambda: status_response(call, stored_statement(call, operation.key)))
 
 
-async def get_result_set_metadata(call: ServerRequest, request: Any) -> Any:
+async def get_result_set_metadata(call: ServerRequest, request: Any) -> Document:
     """Return the schema of the result."""
     _, operation = _operation(call, request.operationHandle)
     return await to_thread.run_sync(
@@ -290,7 +291,7 @@ _METHODS: dict[str, _Handler] = {
 }
 
 
-async def answer(call: ServerRequest, method: str, request: Any, warehouse_id: str) -> Any:
+async def answer(call: ServerRequest, method: str, request: object, warehouse_id: str) -> Any:
     """Return the response of a method, None for an unknown method."""
     handlers: dict[str, _Handler] = {
         **_METHODS,

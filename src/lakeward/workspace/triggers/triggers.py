@@ -82,7 +82,7 @@ class Periodic:
         return True
 
     def set_back(self, _now: float, seconds: float, /) -> None:
-        """Keep what is left of the interval."""
+        """Keep the rest of the interval."""
         self._next -= seconds
 
 

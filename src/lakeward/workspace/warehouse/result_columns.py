@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 from lakeward.databricks_shims.local_workspace import type_name
 from lakeward.spark_internals import frame_from_java, java_frame, jvm_view
 from lakeward.sql import type_text
+from lakeward.workspace.state.store import Document
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +28,7 @@ _GEOSPATIAL = (T.GeometryType, T.GeographyType)
 _INTERVALS = (T.DayTimeIntervalType, T.YearMonthIntervalType, T.CalendarIntervalType)
 
 
-def describe(schema: T.StructType, native_intervals: bool = False) -> list[dict[str, Any]]:
+def describe(schema: T.StructType, native_intervals: bool = False) -> list[Document]:
     """Return the `columns` of a manifest's schema; `native_intervals` as in `as_arrow`.
 
     PySpark does not write intervals of years and months to Arrow: clients that read intervals from Arrow get
@@ -42,9 +43,9 @@ def describe(schema: T.StructType, native_intervals: bool = False) -> list[dict[
     return columns
 
 
-def _column(position: int, field: T.StructField) -> dict[str, Any]:
+def _column(position: int, field: T.StructField) -> Document:
     kind = field.dataType
-    column: dict[str, Any] = {
+    column: Document = {
         "name": field.name,
         "type_text": type_text(kind),
         "type_name": type_name(kind.simpleString()),

@@ -71,7 +71,7 @@ def _type(spark: SparkSession, text: str) -> str:
     return str(kind.sql())
 
 
-def _column(spark: SparkSession, literal: Any) -> Column:
+def _column(spark: SparkSession, literal: object) -> Column:
     from pyspark.sql.classic.column import Column
 
     jvm: Any = jvm_view(spark)

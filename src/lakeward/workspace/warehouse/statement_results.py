@@ -19,6 +19,7 @@ import orjson
 
 from lakeward.dbutils import known_secrets, redactor
 from lakeward.errors import SqlError
+from lakeward.workspace.state.store import Document
 from lakeward.workspace.warehouse.execution import StatementOrder
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def chunk_file(folder: Path, layout: str, index: int) -> Path:
     return folder / f"chunk-{index}.{EXTENSIONS[layout]}"
 
 
-def write_result(frame: DataFrame, order: StatementOrder, folder: Path) -> dict[str, Any]:
+def write_result(frame: DataFrame, order: StatementOrder, folder: Path) -> Document:
     """Run the query, write its result to `folder` and return the manifest.
 
     Args:
@@ -145,7 +146,7 @@ def parts(batches: Iterable[pa.RecordBatch], most_bytes: int) -> Iterator[list[p
     yield part
 
 
-def write_chunk(folder: Path, layout: str, index: int, batches: list[pa.RecordBatch]) -> dict[str, Any]:
+def write_chunk(folder: Path, layout: str, index: int, batches: list[pa.RecordBatch]) -> Document:
     """Write a chunk and describe it."""
     rows = sum(batch.num_rows for batch in batches)
     if layout == "ARROW_STREAM":

@@ -33,7 +33,7 @@ _AHEAD = 2
 
 
 def scheduling_conf() -> dict[str, str]:
-    """Settings with which a statement of long tasks leaves processors to the others.
+    """Return settings with which a statement of long tasks leaves processors to the others.
 
     Spark does not interrupt a task for the sake of another one, so each statement needs task slots of its
     own; the operating system divides the processors among them.
@@ -107,7 +107,7 @@ class SessionPool:
         self._opened[key] = spark
 
     def close(self, key: str) -> None:
-        """Forget a session: its views, its variables and a transaction without COMMIT go with it."""
+        """Close a session with its views and variables; an open transaction is rolled back."""
         spark = self._opened.pop(key, None)
         if spark is not None:
             with activated(spark):
