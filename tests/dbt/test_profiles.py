@@ -137,8 +137,19 @@ def test_profiles_are_looked_for_where_dbt_looks(tmp_path: Path, monkeypatch: py
         assert found(None, {}) == place
         (tmp_path / place / "profiles.yml").unlink()
     assert found(None, {}) is None
-    (tmp_path / "working/profiles.yml").write_text("a: [")
-    assert found(None, {}) is None, "dbt reports what is wrong with the file"
+
+
+@pytest.mark.parametrize("content", [b"a: [", b"a: 1\na: 2\n", b"\xff\xfe\xff", b"a: *nothing\n"])
+@pytest.mark.parametrize("place", ["option", "variable", "project"])
+def test_profiles_that_cannot_be_read_are_named(tmp_path: Path, content: bytes, place: str) -> None:
+    """Without its profile, a project would have names of its own, without a word."""
+    (tmp_path / "profiles.yml").write_bytes(content)
+    given = str(tmp_path) if place == "option" else None
+    environ = {"DBT_PROFILES_DIR": str(tmp_path)} if place == "variable" else {}
+    with pytest.raises(ConfigurationError) as caught:
+        find_profiles(tmp_path if place == "project" else Path("none"), given, environ, tmp_path / "home")
+    assert caught.value.condition == "DBT_PROFILE_INVALID"
+    assert str(tmp_path / "profiles.yml") in caught.value.message
 
 
 def test_what_is_written_is_what_dbt_reads(tmp_path: Path, variables: dict[str, str]) -> None:

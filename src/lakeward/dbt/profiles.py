@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lakeward.dbt.project import read_yaml
 from lakeward.dbutils import record_secret
 from lakeward.errors import ConfigurationError
 from lakeward.workspace_connection import NO_WORKSPACE, WORKSPACE_ID, process_connection
@@ -171,13 +170,28 @@ def find_profiles(
         given: The folder of the option `--profiles-dir`.
         environ: The variables of the process.
         home: The folder of the user.
+
+    Raises:
+        ConfigurationError: DBT_PROFILE_INVALID for a file that cannot be read.
     """
     folder = given or environ.get("DBT_PROFILES_DIR")
-    if folder:
-        return read_yaml(Path(folder) / _PROFILES_FILE)
-    places = (Path.cwd(), project, (home or Path.home()) / ".dbt")
-    found = (place / _PROFILES_FILE for place in places)
-    return next((read_yaml(file) for file in found if file.is_file()), {})
+    places = (Path(folder),) if folder else (Path.cwd(), project, (home or Path.home()) / ".dbt")
+    files = (place / _PROFILES_FILE for place in places)
+    return next((_read_profiles(file) for file in files if file.is_file()), {})
+
+
+def _read_profiles(file: Path) -> Mapping[str, Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        found = YAML(typ="safe").load(file)
+    except (OSError, UnicodeError, YAMLError) as error:
+        message = f"{file} cannot be read: {' '.join(str(error).split())}"
+        raise ConfigurationError(
+            "DBT_PROFILE_INVALID", message, next_step="Correct the file, or name another one: --profiles-dir."
+        ) from None
+    return found if isinstance(found, dict) else {}
 
 
 def write_profiles(folder: Path, profiles: Mapping[str, Any]) -> None:

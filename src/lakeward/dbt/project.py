@@ -36,7 +36,7 @@ class DbtProject:
     @classmethod
     def of(cls, folder: Path) -> DbtProject:
         """Read the project in `folder`. dbt itself reports what is wrong with the file."""
-        return cls(folder, read_yaml(folder / PROJECT_FILE))
+        return cls(folder, _read_yaml(folder / PROJECT_FILE))
 
     @property
     def profile(self) -> str:
@@ -102,7 +102,7 @@ def has_databricks_adapter() -> bool:
         return False
 
 
-def read_yaml(file: Path) -> Mapping[str, Any]:
+def _read_yaml(file: Path) -> Mapping[str, Any]:
     """Return the mapping in a YAML file; empty for a file that is missing, broken or something else."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
