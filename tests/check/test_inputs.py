@@ -55,6 +55,29 @@ def test_an_import_of_a_package_that_is_not_there_is_a_finding(look: Look, code:
 
 
 @pytest.mark.parametrize(
+    ("installed", "is_known"),
+    [
+        ("git+https://example.com/shop/companion", True),
+        ("'companion @ git+ssh://git@example.com/shop/companion.git@v1'", True),
+        ("https://example.com/companion-1.0-py3-none-any.whl", True),
+        ("https://example.com/companion/archive/main.zip", True),
+        ("--index-url https://example.com/simple companion", False),
+        ("companion", False),
+    ],
+)
+@pytest.mark.parametrize("magic", ["%pip", "%sh pip", "!pip"])
+def test_what_a_notebook_installs_from_an_address_has_modules_of_any_name(
+    look: Look, magic: str, installed: str, is_known: bool
+) -> None:
+    lines = ["# Databricks notebook source", f"# MAGIC {magic} install {installed}", "# COMMAND ----------"]
+    code = "import surely_absent\nimport pandas"
+    found = look({"n.py": "\n".join([*lines, code]), "other.py": code})
+    places = found.places("package surely-absent")
+    files = {each.partition(":")[0].partition("#")[0] for each in places}
+    assert files == ({"other.py"} if is_known else {"n.py", "other.py"})
+
+
+@pytest.mark.parametrize(
     "files",
     [
         {"requirements.txt": "surely-absent>=1"},

@@ -42,6 +42,8 @@ DECLARING_FILES = (
 )
 """Files that name packages, in addition to those that are read for requirements."""
 
+_ADDRESS = re.compile(r"\bgit\+\w+:|https?://\S+\.(?:whl|zip|tar\.gz)\b")
+
 
 def missing_packages(
     uses: Iterable[Use],
@@ -52,7 +54,8 @@ def missing_packages(
     """Yield a finding for each import of a package that has to be installed first.
 
     A package is there if it is the repository's own, in the standard library, a requirement of lakeward's, or
-    named in `declarations`: the texts in which the repository names what it needs.
+    named in `declarations`: the texts in which the repository names what it needs. A notebook that installs
+    something from an address may have any module.
 
     Args:
         uses: What the code uses.
@@ -60,7 +63,9 @@ def missing_packages(
         declarations: The texts that name requirements.
         runtime: The runtime that the code is meant for; the advice names its version of the package.
     """
+    uses = list(uses)
     own = {part for file in files for part in _module_names(file.name)}
+    unnamed = {use.place.file for use in uses if use.kind == "install" and _ADDRESS.search(use.name)}
     text = "\n".join(declarations).lower().replace("_", "-")
     there: dict[str, bool] = {}
     for use in uses:
@@ -78,6 +83,8 @@ def missing_packages(
         if there[package]:
             continue
         brought = find_runtime_package(use.name, runtime)
+        if brought is None and use.place.file in unnamed:
+            continue
         if brought is None or name in REPLACED:
             source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
             cure = f"{source}: declare it, or call lakeward with `--with {package}`."
