@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from lakeward import environments
 from tests.cli.inside import Inside, Ran
 from tests.trees import write_files
 
@@ -162,6 +163,29 @@ def test_a_profile_for_another_platform_is_a_wrong_configuration(fake_dbt: Insid
     assert ran.returncode == 2
     assert "[DBT_PROFILE_NOT_SUPPORTED]" in ran.stderr
     assert "--target dev" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ("dbt-databricks==1.9.1", ["dbt-core", "dbt-databricks==1.9.1"]),
+        ("dbt_core>=1.8", ["dbt-databricks", "dbt_core>=1.8"]),
+        ("dbt-expectations", ["dbt-databricks", "dbt-core", "dbt-expectations"]),
+        ("./wheels/a.whl", ["dbt-databricks", "dbt-core", "./wheels/a.whl"]),
+    ],
+)
+def test_with_replaces_the_version_of_a_package(
+    fake_dbt: Inside, given: str, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(fake_dbt.folder, PROJECT)
+    requested: list[str] = []
+
+    def get(_: environments.Layers, found: list[str], **__: object) -> None:
+        requested.extend(found)
+
+    monkeypatch.setattr(environments.Layers, "get", get)
+    assert fake_dbt("dbt", "--with", given, "run").returncode == 0
+    assert [each if each == given else each.partition("<")[0] for each in requested] == lines
 
 
 @pytest.mark.process

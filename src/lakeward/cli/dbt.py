@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ _PACKAGES = ("dbt-core", "dbt-databricks")
     "added",
     multiple=True,
     metavar="PKG",
-    help="Install this package next to dbt, as a version of it.",
+    help="Install this package, too, as dbt-databricks==1.10.19.",
 )
 @cold_option
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="DBT ARGUMENTS…")
@@ -178,6 +179,8 @@ def create_catalogs(names: Iterable[str]) -> None:
 
 def _layer(project: DbtProject, added: Sequence[str]) -> Layer | None:
     """Return the environment with dbt and its adapter; None where this one has them."""
+    from packaging.utils import canonicalize_name
+
     from lakeward.dbt import has_databricks_adapter
     from lakeward.environments import Layers, declared_requirements
 
@@ -190,7 +193,9 @@ def _layer(project: DbtProject, added: Sequence[str]) -> Layer | None:
     lines, relaxed = project.requirements(declared_requirements(project.folder, _PACKAGES))
     if relaxed:
         say(f"lakeward dbt: {', '.join(lines.values())} instead of {', '.join(relaxed)}")
-    return Layers(say=say).get([*lines.values(), *added], origin="lakeward dbt", folder=project.folder)
+    named = {canonicalize_name(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in added}
+    kept = [line for name, line in lines.items() if name not in named]
+    return Layers(say=say).get([*kept, *added], origin="lakeward dbt", folder=project.folder)
 
 
 def _value(arguments: Sequence[str], option: str) -> str | None:
