@@ -46,6 +46,10 @@ def wrong(command: str) -> str | None:
     }
     if known.name == "test":
         return None  # the other options are pytest's
+    if known.context_settings.get("allow_interspersed_args") is False:
+        # What follows the first word that is no option belongs to another program.
+        others = known.make_context("", words, resilient_parsing=True).params["arguments"]
+        words = words[: len(words) - len(others)] + [each for each in others[:1] if each.startswith("-")]
     given = {word.partition("=")[0].rstrip("…") for word in words if re.match(r"--?[a-z]", word)}
     return f"it has no {', '.join(sorted(given - options))}" if given - options else None
 

@@ -14,7 +14,7 @@ from lakeward.cli import main
 from lakeward.cli.main import lakeward
 from lakeward.session import MOUNTS_VARIABLE, Settings
 
-COMMANDS = ("run", "notebook", "pipeline", "test", "sql", "workspace", "check")
+COMMANDS = ("run", "notebook", "pipeline", "test", "sql", "dbt", "workspace", "check")
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from tests.trees import write_files
 pytestmark = pytest.mark.process
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-repository.md"
-# They fetch lakeward from an index, which is not there in a test.
-FROM_AN_INDEX = ("python3 -m venv", "~/.lakeward-venv/", "export PIP_", "uvx --no-index")
+# They fetch lakeward or dbt from an index, which is not there in a test.
+FROM_AN_INDEX = ("python3 -m venv", "~/.lakeward-venv/", "export PIP_", "uvx --no-index", "lakeward dbt")
 
 TASK = {"task_key": "load", "spark_python_task": {"python_file": "../src/sales/__init__.py"}}
 REPOSITORY = {
@@ -38,6 +38,7 @@ REPOSITORY = {
         def test_total():
             assert total([(1, 2.5), (2, 4.0)]) == 6.5
         """,
+    "setup/tables.sql": "create table orders (id bigint)",
     "jobs/nightly.json": json.dumps({"name": "nightly", "tasks": [TASK]}),
     "jobs/exported.yml": json.dumps(
         {"resources": {"jobs": {"nightly": {"tasks": [TASK]}, "other": {"tasks": [TASK]}}}}
