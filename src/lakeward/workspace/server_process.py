@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import LakewardError
 from lakeward.file_lock import FileLock
-from lakeward.workspace.state.store import Document
 from lakeward.workspace_connection import Connection, read_connection_file, write_connection_file
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
+    from lakeward.workspace.state.store import Document
 
 _END_SECONDS = 10.0
 _MOST_BYTES = 65_536

@@ -13,10 +13,9 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
-from lakeward.workspace.state.store import Document
-
 if TYPE_CHECKING:
     from lakeward.workspace.command_contexts.interpreter import Interpreter
+    from lakeward.workspace.state.store import Document
 
 
 def main() -> int:

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
 from lakeward.workspace.runs.run_messages import Emit, RunMessage, RunOrder, RunOrigin
-from lakeward.workspace.state.store import Document
 
 if TYPE_CHECKING:
     from lakeward.jobs import PrestartedWorker, RunTrigger, TaskProgress, TaskResult
     from lakeward.pipelines import Progress
     from lakeward.session import Settings
+    from lakeward.workspace.state.store import Document
 
 
 def main(arguments: list[str]) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from lakeward.workspace.state.store import Document
+if TYPE_CHECKING:
+    from lakeward.workspace.state.store import Document
 
 
 class RunOrigin(TypedDict):

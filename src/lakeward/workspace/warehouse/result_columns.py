@@ -16,10 +16,11 @@ from pyspark.sql import types as T
 from lakeward.databricks_shims.local_workspace import type_name
 from lakeward.spark_internals import frame_from_java, java_frame, jvm_view
 from lakeward.sql import type_text
-from lakeward.workspace.state.store import Document
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from lakeward.workspace.state.store import Document
 
 _TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 _TIMESTAMP_NTZ = "yyyy-MM-dd'T'HH:mm:ss.SSS"

@@ -19,7 +19,6 @@ import orjson
 
 from lakeward.dbutils import known_secrets, redactor
 from lakeward.errors import SqlError
-from lakeward.workspace.state.store import Document
 from lakeward.workspace.warehouse.execution import StatementOrder
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from lakeward.dbutils import Redactor
+    from lakeward.workspace.state.store import Document
 
 INLINE_BYTES = 25 * 2**20
 """The platform's limit of a result with the disposition INLINE."""
