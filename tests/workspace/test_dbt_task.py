@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 STATEMENTS = "/api/2.0/sql/statements"
 WAREHOUSE = "1a6e3a4d00000001"
-DEPENDENCY = "dbt-databricks>=1.10,<1.11"
+VERSIONS = ("1.10", "1.11")
 PROJECT = {
     "dbt_project.yml": """
 name: shop
@@ -79,12 +79,15 @@ def rows(server: Server, statement: str) -> list[list[str]]:
     return found["result"]["data_array"]  # type: ignore[no-any-return]
 
 
-def run(server: Server, **settings: Any) -> Any:
+def run(server: Server, version: str, **settings: Any) -> Any:
     """Run a job with one dbt task to its end; skips the test where dbt cannot be installed."""
     folder = server.state / "workspace" / "Shared" / "shop"
     shutil.rmtree(folder, ignore_errors=True)
     write_files(folder, PROJECT)
-    spec = {"environment_version": "3", "dependencies": [DEPENDENCY]}
+    spec = {
+        "environment_version": "3",
+        "dependencies": [f"dbt-databricks=={version}.*", f"dbt-core=={version}.*"],
+    }
     task = {
         "task_key": "shop",
         "environment_key": "default",
@@ -99,33 +102,39 @@ def run(server: Server, **settings: Any) -> Any:
     return output
 
 
-def test_build_with_the_profile_of_the_project(server: Server) -> None:
-    build = "dbt build --vars '{ dev_schema: built }'"
-    output = run(server, profiles_directory="profiles", commands=["dbt deps", build, build])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_build_with_the_profile_of_the_project(server: Server, version: str) -> None:
+    schema = f"built_{version.replace('.', '_')}"
+    build = f"dbt build --vars '{{ dev_schema: {schema} }}'"
+    output = run(server, version, profiles_directory="profiles", commands=["dbt deps", build, build])
     assert output["metadata"]["state"]["result_state"] == "SUCCESS", output["logs"]
     assert output["logs"].count("Completed successfully") == 2
-    assert rows(server, "SELECT customer, amount FROM main.built.customers ORDER BY 1") == [
+    assert rows(server, f"SELECT customer, amount FROM main.{schema}.customers ORDER BY 1") == [
         ["ann", "10"],
         ["bob", "20"],
     ]
-    assert rows(server, "SELECT order_id FROM main.built.large") == [["2"]]
-    assert rows(server, "SELECT count(*) FROM main.built.orders_snapshot WHERE dbt_valid_to IS NULL") == [
+    assert rows(server, f"SELECT order_id FROM main.{schema}.large") == [["2"]]
+    assert rows(server, f"SELECT count(*) FROM main.{schema}.orders_snapshot WHERE dbt_valid_to IS NULL") == [
         ["2"]
     ]
     comments = "SELECT column_name, comment FROM main.information_schema.columns"
-    assert ["order_id", "the order's id"] in rows(server, f"{comments} WHERE table_name = 'orders'")
+    assert ["order_id", "the order's id"] in rows(
+        server, f"{comments} WHERE table_name = 'orders' AND table_schema = '{schema}'"
+    )
     link = output["dbt_output"]["artifacts_link"]
     with tarfile.open(fileobj=io.BytesIO(requests.get(link, timeout=30).content)) as archive:
         assert {"target/manifest.json", "target/run_results.json"} <= set(archive.getnames())
     assert requests.get(link.replace("signature=", "signature=0"), timeout=30).status_code == 403
 
 
-def test_the_generated_profile_and_a_command_that_fails(server: Server) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_generated_profile_and_a_command_that_fails(server: Server, version: str) -> None:
+    schema = f"generated_{version.replace('.', '_')}"
     commands = ["dbt seed", "dbt run --select stg_orders", "dbt run-operation nothing", "dbt ls"]
-    output = run(server, warehouse_id=WAREHOUSE, catalog="main", schema="generated", commands=commands)
+    output = run(server, version, warehouse_id=WAREHOUSE, catalog="main", schema=schema, commands=commands)
     assert output["metadata"]["state"]["result_state"] == "FAILED"
     assert output["error"].startswith("[DBT_COMMAND_FAILED] The command `dbt run-operation nothing` failed")
     assert "+ dbt ls" not in output["logs"]
     assert server.token not in output["logs"]
-    assert rows(server, "SELECT count(*) FROM main.generated.stg_orders") == [["2"]]
+    assert rows(server, f"SELECT count(*) FROM main.{schema}.stg_orders") == [["2"]]
     assert not (Path(server.state) / "workspace/Shared/shop/target").exists()
