@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from lakeward import environments
+from lakeward.cli import workspace_on_demand as on_demand
+from lakeward.session import Settings
 from tests.cli.inside import Inside, Ran
 from tests.trees import write_files
 
@@ -31,6 +34,7 @@ def cli():
     }))
     sys.exit({"fail": 1, "wrong": 2}.get(sys.argv[1], 0))
 """
+OF_DBT = ("DBT_PROFILES_DIR", "DBT_PROJECT_DIR", "DBT_PROFILE", "DBT_TARGET")
 PROJECT = {"dbt_project.yml": "name: shop\nprofile: shop\n"}
 PROFILE = """
 shop:
@@ -56,7 +60,7 @@ def fake_dbt(
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.chdir(tmp_path)
-    for name in (*VARIABLES, "DBT_PROFILES_DIR", "DBT_PROJECT_DIR", "LAKEWARD_HOME"):
+    for name in (*VARIABLES, *OF_DBT, "LAKEWARD_HOME"):
         monkeypatch.delenv(name, raising=False)
     yield Inside(tmp_path, capfd, monkeypatch)
     for name in [each for each in sys.modules if each.partition(".")[0] == "dbt"]:
@@ -108,6 +112,57 @@ def test_the_profile_of_the_project_leads_to_the_workspace(
     )
     assert found["variables"]["DBT_HTTP_PATH"].startswith("/sql/1.0/warehouses/")
     assert found["variables"]["LAKEWARD_CATALOGS"] == ("prod" if target else "sales")
+
+
+@pytest.mark.parametrize("way", ["option", "joined", "variable", "project"])
+@pytest.mark.parametrize("target", ["option", "joined", "short", "variable", "profile"])
+def test_each_way_to_choose_profile_and_target_is_that_of_dbt(
+    fake_dbt: Inside, way: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = "other" if way == "project" else "shop"
+    profile = PROFILE.replace("shop:", "other:")
+    write_files(fake_dbt.folder, {"dbt_project.yml": f"name: a\nprofile: {named}\n", "profiles.yml": profile})
+    arguments = {
+        ("profile", "option"): ("--profile", "other"),
+        ("profile", "joined"): ("--profile=other",),
+        ("target", "option"): ("--target", "prod"),
+        ("target", "joined"): ("--target=prod",),
+        ("target", "short"): ("-t", "prod"),
+    }
+    for name, value, chosen in (("PROFILE", "other", way), ("TARGET", "prod", target)):
+        if chosen == "variable":
+            monkeypatch.setenv(f"DBT_{name}", value)
+    given = (*arguments.get(("profile", way), ()), *arguments.get(("target", target), ()))
+    found = seen(fake_dbt("dbt", "run", *given))
+    assert list(found["profile"]) == ["other"]
+    assert found["profile"]["other"]["outputs"]["dev"]["schema"] == "raw"
+    assert found["variables"]["LAKEWARD_CATALOGS"] == ("sales" if target == "profile" else "prod")
+
+
+@pytest.mark.parametrize(
+    ("options", "state"),
+    [((), "dev"), (("-t", "dev"), "dev"), (("--target", "prod"), "prod"), (("-t", "no"), "")],
+)
+def test_a_target_before_the_command_is_one_of_the_bundle(
+    fake_dbt: Inside, options: tuple[str, ...], state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[Path] = []
+
+    def serve(settings: Settings, *others: Any) -> AbstractContextManager[None]:
+        served.append(settings.state)
+        return original(settings, *others)
+
+    original = on_demand.workspace_on_demand
+    monkeypatch.setattr(on_demand, "workspace_on_demand", serve)
+    bundle = "bundle: {name: b}\ntargets: {dev: {default: true}, prod: {}}\n"
+    write_files(fake_dbt.folder, {**PROJECT, "databricks.yml": bundle, "profiles.yml": PROFILE})
+    ran = fake_dbt("dbt", *options, "run", "-t", "prod")
+    assert ran.returncode == (0 if state else 2), ran.stderr
+    if not state:
+        assert "`no`" in ran.stderr
+        return
+    assert seen(ran)["arguments"] == ["run", "-t", "prod"]
+    assert served == [fake_dbt.folder / ".lakeward" / state]
 
 
 def test_a_project_without_a_profile_has_names_of_its_own(fake_dbt: Inside) -> None:

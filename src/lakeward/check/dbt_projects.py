@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Place
+from lakeward.dbt import PROJECT_FILE
 
-_PROJECT_FILE = "dbt_project.yml"
 # Where dbt installs packages, which have projects, too.
 _INSTALLED = {"dbt_packages", "dbt_modules"}
 
@@ -21,7 +21,7 @@ def dbt_projects(files: Iterable[SourceFile], base: str = "") -> Iterator[Findin
     """
     for file in files:
         folder, name = posixpath.split(file.name)
-        if name == _PROJECT_FILE and _INSTALLED.isdisjoint(folder.split("/")):
+        if name == PROJECT_FILE and _INSTALLED.isdisjoint(folder.split("/")):
             command = build_command(posixpath.normpath(base + folder))
             cure = "The connection of its profile leads to a warehouse that the command serves."
             yield Finding("runs_with_lakeward", f"dbt project (`{command}`)", Place(file.name), cure)

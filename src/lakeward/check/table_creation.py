@@ -11,6 +11,7 @@ from lakeward.check.files import SourceFile, files_below
 from lakeward.check.source_reader import Unreadable, content_of, is_notebook, uses_in
 from lakeward.check.tables import HOLE, names_match, parts_of
 from lakeward.check.verdicts.paths import is_test
+from lakeward.dbt import project_folder
 
 Kind = Literal["notebook", "sql", "python", "dbt", "dataset"]
 # An error waits for the search.
@@ -68,8 +69,8 @@ def _dbt_model(file: SourceFile, tables: Collection[tuple[str, ...]]) -> TableSo
     *folders, _ = file.name.split("/")
     if not named or file.kind == "notebook" or not {"models", "snapshots"}.intersection(folders):
         return None
-    above = list(file.path.parents)[: len(folders) + 1]
-    if not any((folder / "dbt_project.yml").is_file() for folder in above):
+    project = project_folder(file.path.parent)
+    if project is None or not project.is_relative_to(file.path.parents[len(folders)]):
         return None
     return TableSource(file.path, file.name, 0, 1, "dbt", named, needs_schema=False)
 

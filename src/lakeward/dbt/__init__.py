@@ -22,6 +22,12 @@ if TYPE_CHECKING:
         warehouse_profile,
         write_profiles,
     )
-    from lakeward.dbt.project import PROJECT_FILE, DbtProject, find_project, has_databricks_adapter
+    from lakeward.dbt.project import (
+        PROJECT_FILE,
+        DbtProject,
+        find_project,
+        has_databricks_adapter,
+        project_folder,
+    )
 
 __getattr__ = lazy_exports(__name__, __file__)

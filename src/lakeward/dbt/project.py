@@ -87,11 +87,14 @@ def _databases(settings: object) -> Iterator[str]:
 
 
 def find_project(folder: Path) -> DbtProject | None:
-    """Return the project in `folder` or the nearest folder above it, as dbt does; None without one."""
-    for place in (folder, *folder.parents):
-        if (place / PROJECT_FILE).is_file():
-            return DbtProject.of(place)
-    return None
+    """Return the project of a folder; None without one."""
+    place = project_folder(folder)
+    return None if place is None else DbtProject.of(place)
+
+
+def project_folder(folder: Path) -> Path | None:
+    """Return `folder` or the nearest folder above it that has a project, as dbt does; None without one."""
+    return next((place for place in (folder, *folder.parents) if (place / PROJECT_FILE).is_file()), None)
 
 
 def has_databricks_adapter() -> bool:

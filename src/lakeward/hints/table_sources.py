@@ -65,16 +65,21 @@ def _sentence(source: TableSource, settings: Settings) -> str:
 
 def _dbt_command(source: TableSource, settings: Settings) -> str:
     from lakeward.check import build_command
+    from lakeward.dbt import project_folder
 
-    project = next(each for each in source.path.parents if (each / "dbt_project.yml").is_file())
-    options = "" if settings.target == "local" else f" -t {settings.target}"
-    return build_command(os.path.relpath(project), options)
+    project = project_folder(source.path.parent)
+    assert project is not None, "models are files of a project"
+    return build_command(os.path.relpath(project), _target_option(settings))
+
+
+def _target_option(settings: Settings) -> str:
+    return "" if settings.target == "local" else f" -t {settings.target}"
 
 
 def _command(source: TableSource, table: tuple[str, ...], settings: Settings) -> str | None:
     """Return the command that runs the file, in the schema of `table` where the file names none."""
     file = shlex.quote(os.path.relpath(source.path))
-    options = "" if settings.target == "local" else f" -t {settings.target}"
+    options = _target_option(settings)
     if source.needs_schema:
         options += f" --catalog {shlex.quote(table[0])} --schema {shlex.quote(table[1])}"
     if source.kind == "sql":
