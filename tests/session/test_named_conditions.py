@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from lakeward.session import condition_of, message_of
 from lakeward.session.patches.named_conditions import NAMED_CONDITIONS, NamedCondition
+from tests.conditions import failing
 
 # A condition of the table → statements with it; {s} is the schema.
 EXAMPLES: dict[str, tuple[str, ...]] = {
@@ -99,6 +100,21 @@ def test_a_wrong_line_separator_of_a_reader_and_a_writer(
         with pytest.raises(IllegalArgumentException) as raised:
             call()
         assert condition_of(raised.value) == condition
+
+
+def test_a_condition_that_spark_lacks_leaves_the_other_parts_of_its_condition(spark: SparkSession) -> None:
+    statements = {
+        "SELECT zstd_decompress(X'00')": "INVALID_PARAMETER_VALUE.ZSTD_DECOMPRESS_INPUT",
+        "SELECT getbit(11L, 64)": "INVALID_PARAMETER_VALUE.BIT_POSITION_RANGE",
+        "SELECT aes_decrypt(X'00', '0000111122223333')": "INVALID_PARAMETER_VALUE.AES_CRYPTO_ERROR",
+    }
+    for statement, condition in [*statements.items()] * 2:
+        with failing(condition) as raised:
+            spark.sql(statement).collect()
+        assert raised.value.getSqlState() == "22023"
+        for shown in (message_of(raised.value), raised.value.getMessage()):
+            assert shown.startswith(f"[{condition}] The value of parameter(s) `")
+            assert shown.count("The value of parameter(s)") == shown.count("SQLSTATE: 22023") == 1
 
 
 def test_a_named_error_keeps_its_class_and_its_place(spark: SparkSession, schema: str) -> None:

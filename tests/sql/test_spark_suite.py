@@ -160,4 +160,6 @@ def _outcome(session: SparkSession, statement: str) -> tuple[str, ...]:
 
 
 def _lines(output: str) -> list[str]:
-    return sorted(line.rstrip() for line in re.sub(r"#\d+L?", "#x", output).strip().split("\n"))
+    """Sorted, without empty ones: the position of an empty text among rows without an order is not fixed."""
+    lines = re.sub(r"#\d+L?", "#x", output).split("\n")
+    return sorted(line.rstrip() for line in lines if line.strip())

@@ -33,6 +33,8 @@ public class PythonSqlBridge {
 
     /** Conditions registered here: their template is their message. */
     private static final Set DECLARED = ConcurrentHashMap.newKeySet();
+    /** The template of a condition that Spark does not know. */
+    private static final Seq TEMPLATE = PythonUtils.toSeq(Collections.singletonList("<message>"));
     private static volatile Rewriter rewriter;
     private static volatile Pattern triggers;
 
@@ -152,7 +154,10 @@ public class PythonSqlBridge {
         return error(WarehouseLayout.JSON.createObjectNode().put("condition", condition).put("sqlState", sqlState).put("message", message));
     }
 
-    /** An error with a condition of Spark's; `parameters` are name, value, name, value … */
+    /**
+     * An error with a condition of Spark's; `parameters` are name, value, name, value … Of a sub-condition that Spark lacks,
+     * `message` is the text after the condition's own.
+     */
     static RuntimeException error(String condition, String[] parameters) {
         ObjectNode error = WarehouseLayout.JSON.createObjectNode().put("condition", condition);
         ObjectNode named = error.putObject("parameters");
@@ -171,11 +176,11 @@ public class PythonSqlBridge {
             return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
-        String text = error.get("message").asText();
+        String text = (error.hasNonNull("message") ? error : error.get("parameters")).get("message").asText();
         ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
         if (error.hasNonNull("parameters")) parameters.setAll((ObjectNode) error.get("parameters"));
         parameters.put("message", text);
-        if (DECLARED.contains(condition) && !needsPart(condition)) {
+        if (DECLARED.contains(condition) && hasAll(parameters, parameterNames(condition)) && !needsPart(condition)) {
             return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(parameters)));
         }
         // Spark's template of a condition that it knows needs other parameters: the text replaces the whole message.
@@ -197,12 +202,19 @@ public class PythonSqlBridge {
         return known.isDefined() && ((ErrorInfo) known.get()).subClass().isDefined();
     }
 
+    private static boolean hasAll(ObjectNode parameters, Seq names) {
+        for (int i = 0; i < names.length(); i++) if (!parameters.has((String) names.apply(i))) return false;
+        return true;
+    }
+
     private static Seq parameterNames(String condition) {
         if (needsPart(condition)) return PythonUtils.toSeq(Collections.emptyList());
         try {
             return SparkThrowableHelper.errorReader().getMessageParameters(condition);
         } catch (AssertionError needsPart) {
             // Spark's templates are those of the parts of such a condition, as INVALID_PARAMETER_VALUE.EXTENSION.
+            return PythonUtils.toSeq(Collections.emptyList());
+        } catch (NoSuchElementException unknown) {
             return PythonUtils.toSeq(Collections.emptyList());
         }
     }
@@ -214,11 +226,18 @@ public class PythonSqlBridge {
             Map known = (Map) field.get(SparkThrowableHelper.errorReader());
             int dot = condition.indexOf('.');
             String main = dot < 0 ? condition : condition.substring(0, dot);
-            Seq text = PythonUtils.toSeq(Collections.singletonList("<message>"));
-            // The condition's template precedes that of its sub-condition, which adds nothing here.
-            ErrorSubInfo nothing = new ErrorSubInfo(PythonUtils.toSeq(Collections.singletonList("")), ObjectDefinitions.none());
-            Map below = dot < 0 ? null : (Map) subconditions(known.get(main)).updated(condition.substring(dot + 1), nothing);
-            ErrorInfo own = new ErrorInfo(text, below == null ? ObjectDefinitions.none() : new Some(below), new Some(state), ObjectDefinitions.none());
+            Option before = known.get(main);
+            // Spark's own errors of such a condition have no part.
+            if (before.isDefined() && ((ErrorInfo) before.get()).subClass().isEmpty() && !DECLARED.contains(main)) return;
+            // The condition's template precedes that of its sub-condition: Spark's stays, since its other sub-conditions
+            // need it; after one of ours the sub-condition adds nothing.
+            boolean isNew = before.isEmpty() || TEMPLATE.equals(((ErrorInfo) before.get()).message());
+            Seq text = isNew ? TEMPLATE : ((ErrorInfo) before.get()).message();
+            Option code = isNew ? new Some(state) : ((ErrorInfo) before.get()).sqlState();
+            Seq added = isNew ? PythonUtils.toSeq(Collections.singletonList("")) : TEMPLATE;
+            Map below = dot < 0 ? null
+                : (Map) subconditions(before).updated(condition.substring(dot + 1), new ErrorSubInfo(added, ObjectDefinitions.none()));
+            ErrorInfo own = new ErrorInfo(text, below == null ? ObjectDefinitions.none() : new Some(below), code, ObjectDefinitions.none());
             field.set(SparkThrowableHelper.errorReader(), known.updated(main, own));
             DECLARED.add(condition);
         } catch (ReflectiveOperationException e) {

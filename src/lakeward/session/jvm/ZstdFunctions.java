@@ -58,8 +58,8 @@ public class ZstdFunctions {
     static byte[] decompress(byte[] value) {
         byte[] found = tryDecompress(value);
         if (found != null) return found;
-        throw PythonSqlBridge.error("INVALID_PARAMETER_VALUE.ZSTD_DECOMPRESS_INPUT", "22023",
-            "The value of parameter(s) `input` in `zstd_decompress` is invalid: expects valid zstd-compressed data.");
+        throw PythonSqlBridge.error("INVALID_PARAMETER_VALUE.ZSTD_DECOMPRESS_INPUT",
+            new String[] {"parameter", "`input`", "functionName", "`zstd_decompress`", "message", "expects valid zstd-compressed data."});
     }
 
     /** The decompressed value, null for bytes that are not whole frames. */
