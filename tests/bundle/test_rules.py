@@ -108,6 +108,11 @@ IN_JOB = [
     ("trigger", "schedule: {quartz_cron_expression: \"0 30 5 ? * MON-FRI\", timezone_id: Europe/Vienna}",
      "trigger: {table_update: {table_names: [a.b.c], min_time_between_triggers_seconds: 5}}"),
     *(
+        ("trigger", "schedule: {quartz_cron_expression: \"0 30 5 ? * MON-FRI\", timezone_id: Europe/Vienna}",
+         "trigger: {job_completion: {jobs: [" + ", ".join(["{job_id: 1, workspace_id: 1}"] * jobs) + "]}}")
+        for jobs in (0, 11)
+    ),
+    *(
         ("not-installed", f"{at}environment_key: e\n", f"{at}environment_key: e\n{at}libraries: [{x}]\n")
         for x in ("{jar: a.jar}", "{maven: {coordinates: a:b:1}}", "{cran: {package: p}}", "{egg: a.egg}")
         for at in (" " * 4, " " * 8)

@@ -157,6 +157,23 @@ _INVALID = {
         "A trigger is one of",
     ),
     "trigger without an url": ({"trigger": {"file_arrival": {}}}, "trigger.file_arrival.url"),
+    "trigger without jobs": ({"trigger": {"job_completion": {"jobs": []}}}, "trigger.job_completion.jobs"),
+    "trigger of too many jobs": (
+        {"trigger": {"job_completion": {"jobs": [{"job_id": "1", "workspace_id": "1"}] * 11}}},
+        "10 are the most",
+    ),
+    **{
+        f"trigger of the job {job}": (
+            {"trigger": {"job_completion": {"jobs": [job]}}},
+            f"a number as {field}",
+        )
+        for job, field in (
+            ({"job_id": "x", "workspace_id": "1"}, "job_id"),
+            ({"workspace_id": "1"}, "job_id"),
+            ({"job_id": "1"}, "workspace_id"),
+            ({"job_id": "1", "workspace_id": "-1"}, "workspace_id"),
+        )
+    },
     "trigger without tables": ({"trigger": {"table_update": {"table_names": []}}}, "table_names"),
     "trigger each 0 days": ({"trigger": {"periodic": {"interval": -1, "unit": "DAYS"}}}, "at least 1"),
     **{
@@ -314,6 +331,11 @@ def test_values_that_the_platform_refuses(case: str) -> None:
         {"trigger": {"file_arrival": {"url": "/Volumes/a/b/c/", "wait_after_last_change_seconds": 60}}},
         {"trigger": {"file_arrival": {"url": "s3://bucket/folder/"}}},
         {"trigger": {"table_update": {"table_names": ["main.default.t", "default.t"]}}},
+        {
+            "trigger": {
+                "job_completion": {"jobs": [{"job_id": "1", "workspace_id": "2"}], "if_status": "FAILED"}
+            }
+        },
         {"max_concurrent_runs": 0},
         {"name": "é" * 2048, "description": "x" * 27_700},
         _tasks("a", "ba", "ca", "dbc"),
@@ -379,6 +401,17 @@ def test_pipelines_refuse_wrong_types_at_create_edit_and_start(server: Server) -
     for given in ({"full_refresh": "x"}, {"refresh_selection": "t"}, {"full_refresh_selection": [5, {}]}):
         answer = server.answer("POST", f"/api/2.0/pipelines/{pipeline_id}/updates", given)
         assert (answer.status_code, answer.json()["error_code"]) == (400, "MALFORMED_REQUEST"), given
+
+
+@pytest.mark.parametrize("field", ["refresh_selection", "full_refresh_selection"])
+def test_an_update_of_the_tables_of_files_is_refused_and_starts_nothing(server: Server, field: str) -> None:
+    pipeline_id = server.post("/api/2.0/pipelines", {"name": f"by path, {field}"})["pipeline_id"]
+    answer = server.answer(
+        "POST", f"/api/2.0/pipelines/{pipeline_id}/updates", {f"{field}_by_path": ["a.sql"]}
+    )
+    assert (answer.status_code, answer.json()["error_code"]) == (501, "NOT_IMPLEMENTED")
+    assert answer.json()["message"].endswith(f"Name the tables in {field}.")
+    assert not server.get(f"/api/2.0/pipelines/{pipeline_id}/updates").get("updates")
 
 
 def test_run_now_refuses_wrong_types(server: Server) -> None:

@@ -162,6 +162,50 @@ def test_triggers_follow_the_settings_of_jobs(context: tuple[Store, Settings]) -
     assert fired[4:] == [(2, "PERIODIC")]
 
 
+# if_status; jobs and results of runs in the order in which they end; after which of them job 9 starts.
+COMPLETIONS = [
+    ({}, [(1, "SUCCESS"), (2, "SUCCESS")], [2]),
+    ({}, [(1, "SUCCESS"), (1, "SUCCESS"), (2, "FAILED"), (2, "SUCCESS"), (1, "SUCCESS")], [4]),
+    ({"if_status": "SUCCESS"}, [(2, "SUCCESS_WITH_FAILURES"), (1, "SUCCESS"), (1, "SUCCESS")], [2]),
+    ({"if_status": "FAILED"}, [(1, "FAILED"), (2, "SUCCESS"), (2, "TIMEDOUT")], [3]),
+    ({"if_status": "DONE"}, [(1, "CANCELED"), (2, "FAILED"), (2, "SUCCESS"), (1, "SUCCESS")], [2, 4]),
+]
+
+
+@pytest.mark.parametrize(("status", "ends", "starts"), COMPLETIONS)
+def test_a_job_starts_once_when_all_other_jobs_have_ended_as_configured(
+    context: tuple[Store, Settings], status: dict[str, str], ends: list[tuple[int, str]], starts: list[int]
+) -> None:
+    store, settings = context
+    fired, faults = [], []  # type: ignore[var-annotated]
+    firing = TriggerScheduler(
+        store, settings, lambda job, cause: fired.append((job["job_id"], cause)), faults.append
+    )
+
+    def put(number: int, job_id: int, **state: str) -> None:
+        run = {"run_id": number, "job_id": job_id, "settings": {}, "tasks": [], "run_name": "a run"}
+        active = "result_state" not in state
+        store.put("run", number, {**run, "state": state, "end_time": number}, parent=job_id, active=active)
+
+    # What ended before the trigger was there does not count.
+    for job_id in (1, 2):
+        put(job_id, job_id, life_cycle_state="TERMINATED", result_state=ends[0][1])
+    monitored = [{"job_id": str(job_id), "workspace_id": "1"} for job_id in (1, 2)]
+    keep(store, 9, trigger={"job_completion": {"jobs": monitored, **status}})
+    firing.tick()
+    counted = []
+    for number, (job_id, result) in enumerate(ends, start=1):
+        put(10 + number, job_id, life_cycle_state="RUNNING")
+        firing.tick()
+        put(10 + number, job_id, life_cycle_state="TERMINATED", result_state=result)
+        firing.tick()
+        firing.tick()
+        counted += [number] * len(fired)
+        assert set(fired) <= {(9, "JOB_COMPLETION")}
+        fired.clear()
+    assert (counted, faults) == (starts, [])
+
+
 def test_jobs_start_after_the_clock_was_set_back(context: tuple[Store, Settings]) -> None:
     store, settings = context
     clock, fired = [NOON], []  # type: ignore[var-annotated]

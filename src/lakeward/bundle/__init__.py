@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.resolved_bundle import Bundle, connector_of, task_kinds
     from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, missing_files, workspace_paths
     from lakeward.bundle.runtimes import runtime_here, runtime_of
-    from lakeward.bundle.schedules import Timer, timers_of
+    from lakeward.bundle.schedules import MOST_MONITORED_JOBS, Timer, timers_of
     from lakeward.bundle.summary import as_lines as summary_lines
     from lakeward.bundle.summary import summarize_bundle
     from lakeward.bundle.sync import synced_files

@@ -9,6 +9,8 @@ from typing import Any
 
 from lakeward.quartz_cron import next_times, parse_cron, time_zone
 
+# Source: the SDK's description of a trigger on the completion of jobs.
+MOST_MONITORED_JOBS = 10
 _UNITS = {"MINUTES": "minute", "HOURS": "hour", "DAYS": "day", "WEEKS": "week"}
 
 
@@ -38,6 +40,9 @@ class Timer:
         if self.kind == "table_update":
             how = "all" if settings.get("condition") == "ALL_UPDATED" else "any"
             return f"{how} of {', '.join(map(str, settings.get('table_names') or ()))} change"
+        if self.kind == "job_completion":
+            jobs = ", ".join(str(each.get("job_id")) for each in settings.get("jobs") or ())
+            return f"the jobs {jobs} have ended with {settings.get('if_status') or 'SUCCESS'}"
         if self.kind == "periodic":
             number, unit = settings.get("interval"), _UNITS.get(str(settings.get("unit")), "?")
             return f"every {number} {unit}{'s' if number != 1 else ''}"
@@ -53,7 +58,7 @@ def _timers(job: Mapping[str, Any]) -> Iterator[Timer]:
     schedule, trigger, continuous = (job.get(key) for key in ("schedule", "trigger", "continuous"))
     if schedule:
         yield Timer("schedule", "schedule", _is_paused(schedule), schedule)
-    for kind in ("file_arrival", "table_update", "periodic"):
+    for kind in ("file_arrival", "table_update", "job_completion", "periodic"):
         if trigger and trigger.get(kind):
             yield Timer(kind, "trigger", _is_paused(trigger), trigger[kind])
     if continuous is not None:

@@ -211,7 +211,7 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         name="trigger",
-        holds="A trigger watches a folder (a URL that ends with `/`) or tables, at most once a minute.",
+        holds="A trigger watches a folder (`…/`), tables or up to 10 jobs, at most once a minute.",
         fix="Correct the trigger.",
         check=timing.triggers,
     ),

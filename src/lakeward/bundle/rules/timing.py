@@ -7,7 +7,7 @@ from typing import Any
 
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach
-from lakeward.bundle.schedules import timers_of
+from lakeward.bundle.schedules import MOST_MONITORED_JOBS, timers_of
 from lakeward.quartz_cron import CronError, next_times, parse_cron, time_zone
 
 
@@ -48,6 +48,13 @@ def triggers(bundle: Bundle) -> Iterator[Breach]:
             yield (*where, "file_arrival", "url"), f"the URL `{arrival.get('url')}` does not end with `/`."
         if update is not None and not update.get("table_names"):
             yield (*where, "table_update"), f"the table trigger of the job {key} names no tables."
+        completion = trigger.get("job_completion")
+        monitored = len(completion.get("jobs") or ()) if completion is not None else 1
+        if not 0 < monitored <= MOST_MONITORED_JOBS:
+            yield (
+                (*where, "job_completion", "jobs"),
+                f"the trigger of the job {key} waits for {monitored} jobs; it is 1 to {MOST_MONITORED_JOBS}.",
+            )
         for kind, settings in (("file_arrival", arrival), ("table_update", update)):
             for name, seconds in _short_times(settings or {}):
                 yield (*where, kind, name), f"{name} is {seconds}; it is 60 at least."

@@ -38,12 +38,16 @@ def upload(call: ApiRequest) -> None:
 
 
 def initiate_upload(call: ApiRequest) -> dict[str, Any]:
-    """Answer the first request of an upload in parts, which databricks-sdk begins for 50 MB and more.
+    """Answer the first and the last request of an upload in parts: databricks-sdk begins one for 50 MB.
 
     It then requests links for the parts. As it gets none, it sends the file in one request, `upload`,
-    whatever its size: no parts have to be kept, joined and cleaned up.
+    whatever its size, and aborts the upload in parts: none have to be kept, joined and removed.
     """
-    if call.query.get("action") != "initiate-upload":
+    action = call.query.get("action")
+    if action == "abort-upload":
+        volume_file(call)
+        return {}
+    if action != "initiate-upload":
         raise ApiError(501, "NOT_IMPLEMENTED", "Files are uploaded in one request here, not in parts.")
     _upload_target(call)
     return {"multipart_upload": {"session_token": "single-request"}}

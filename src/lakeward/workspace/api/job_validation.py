@@ -35,7 +35,12 @@ _TASK_LIMITS = {
 }
 _LOOP_LIMITS = {"concurrency": (1, 100)}
 # Trigger -> what it cannot do without.
-_TRIGGERS = {"file_arrival": ("url",), "table_update": ("table_names",), "periodic": ("interval", "unit")}
+_TRIGGERS = {
+    "file_arrival": ("url",),
+    "table_update": ("table_names",),
+    "job_completion": ("jobs",),
+    "periodic": ("interval", "unit"),
+}
 
 
 def check_settings(settings: Document) -> None:
@@ -203,6 +208,8 @@ def _check_trigger(trigger: Document) -> None:
             _check_folder(settings["url"])
         if kind == "table_update":
             _check_tables(settings["table_names"])
+        if kind == "job_completion":
+            _check_monitored(settings["jobs"])
         if kind == "periodic" and settings["interval"] < 1:
             raise invalid_parameter(f"trigger.periodic.interval is at least 1, not {settings['interval']}.")
         for field in ("min_time_between_triggers_seconds", "wait_after_last_change_seconds"):
@@ -233,6 +240,22 @@ def _check_tables(names: Sequence[str]) -> None:
             raise invalid_parameter(
                 f"trigger.table_update.table_names has {name!r:.100}, which names no table."
             )
+
+
+def _check_monitored(jobs: Sequence[Document]) -> None:
+    # Imported here: the package costs a quarter of a second at the start of the server.
+    from lakeward.bundle import MOST_MONITORED_JOBS
+
+    if len(jobs) > MOST_MONITORED_JOBS:
+        raise invalid_parameter(
+            f"trigger.job_completion.jobs has {len(jobs)} jobs, and {MOST_MONITORED_JOBS} are the most."
+        )
+    for job in jobs:
+        for field in ("job_id", "workspace_id"):
+            if not str(job.get(field) or "").isdecimal():
+                raise invalid_parameter(
+                    f"trigger.job_completion.jobs needs a number as {field}, not {job.get(field)!r:.100}."
+                )
 
 
 def _check_limits(holder: Document, limits: Mapping[str, tuple[int, int]], where: str) -> None:

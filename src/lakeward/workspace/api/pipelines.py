@@ -38,6 +38,7 @@ _FLAGS = (
     *("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only"),
     "reset_checkpoint_selection",
 )
+_SELECTED_BY_PATH = ("refresh_selection_by_path", "full_refresh_selection_by_path")
 _MAX_RESULTS = 100
 _FILTER = re.compile(
     r"\s*(?:name\s+LIKE\s+'(?P<name>[^']*)'|notebook\s*=\s*'(?P<path>[^']*)')\s*", re.IGNORECASE
@@ -145,6 +146,13 @@ def start_update(call: ServerRequest) -> Document:
             409, "RESOURCE_CONFLICT", f"An active update already exists for pipeline {pipeline_id}."
         )
     request = parse_object(call.body, "pipelines/start-update")
+    by_path = [name for name in _SELECTED_BY_PATH if request.get(name)]
+    if by_path:
+        raise ApiError(
+            501,
+            "NOT_IMPLEMENTED",
+            f"{by_path[0]} is not supported here. Name the tables in {by_path[0].removesuffix('_by_path')}.",
+        )
     options = {name: request[name] for name in _FLAGS if name in request}
     update, recorder = UpdateRecorder.begin(call.store, pipeline, cause="API_CALL", **options)
     _launch(call, pipeline, update, recorder)

@@ -81,7 +81,7 @@ def set_conf(call: ServerRequest) -> None:
 
 
 def create_link(call: ServerRequest) -> Document:
-    """Return the link to which databricks-sdk sends the abort of an upload in parts.
+    """Return the link to which databricks-sdk before 0.157 sends the abort of an upload in parts.
 
     There are no parts to remove (`files.initiate_upload`). Without the link, each upload of 50 MB and more
     would log that it could not be aborted.

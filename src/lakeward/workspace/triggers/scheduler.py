@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lakeward.bundle import Timer
 
 _STARTS = ("schedule", "trigger", "continuous")
+_SUCCESSES = ("SUCCESS", "SUCCESS_WITH_FAILURES")
 _PAUSE = 1.0
 # A clock that is set back by more is followed. By less, nothing starts twice, and schedules are late by that.
 _CLOCK_TOLERANCE = 60.0
@@ -178,6 +179,11 @@ class TriggerScheduler:
             if timer.kind == "table_update":
                 names = frozenset(str(name).lower() for name in settings.get("table_names") or ())
                 return Arrival("TABLE", settings, partial(versions, self._settings.warehouse, names), names)
+            if timer.kind == "job_completion":
+                jobs = frozenset(str(each["job_id"]) for each in settings["jobs"])
+                status = str(settings.get("if_status") or "SUCCESS")
+                look = partial(_completions, self._store, jobs, status)
+                return Arrival("JOB_COMPLETION", {"condition": "ALL_UPDATED"}, look, jobs)
             return Continuous(partial(_past, self._store, job["job_id"], self._clock))
         except _MALFORMED as error:
             self._note(f"The trigger of the job {job['job_id']} cannot be read: {error}")
@@ -189,6 +195,20 @@ class TriggerScheduler:
         # A folder such as `/Volumes/../..` is the whole disk, and would be read at every tick.
         check_inside(ApiRequest(Environment(settings=lambda: self._settings)), folder, url)
         return folder
+
+
+def _completions(store: Store, jobs: Iterable[str], status: str) -> dict[str, object]:
+    """Return the newest run of each job that ended with a status, and its end; a repaired run ends again."""
+    found: dict[str, object] = {}
+    for job in jobs:
+        for run in store.find("run", parent=int(job), newest_first=True, limit=20):
+            if run_state.is_active(run):
+                continue
+            succeeded = run["state"].get("result_state") in _SUCCESSES
+            if status == "DONE" or succeeded == (status == "SUCCESS"):
+                found[job] = (run["run_id"], run["end_time"])
+                break
+    return found
 
 
 def _past(store: Store, job_id: int, clock: Callable[[], float]) -> RecentRuns:
