@@ -181,6 +181,40 @@ def test_every_user_of_a_path_follows_the_table(
             shutil.rmtree(expected, ignore_errors=True)
 
 
+# Statements that make the table `{name}` in the folder `{path}`, one after the other.
+LOCATIONS: dict[str, tuple[str, ...]] = {
+    "delta": ("CREATE TABLE {name} USING delta LOCATION '{path}' AS SELECT 1 AS id",),
+    "replaced": ("CREATE OR REPLACE TABLE {name} USING delta LOCATION '{path}' AS SELECT 1 AS id",),
+    "parquet": ("CREATE TABLE {name} USING parquet LOCATION '{path}' AS SELECT 1 AS id",),
+    "schema": ("CREATE SCHEMA main.{folder} LOCATION '{path}'", "CREATE TABLE {name} AS SELECT 1 AS id"),
+}
+
+
+@pytest.mark.parametrize("rule_of_creation", ["platform", "script"])
+@pytest.mark.parametrize("kind", LOCATIONS)
+def test_a_table_with_a_location_is_found_under_both_rules(
+    mounted: SparkSession, tmp_path: Path, kind: str, rule_of_creation: str
+) -> None:
+    rules = [rule for rule in PATH_RULES if rule.python is None or rule.platform == "local disk"]
+    assert len(rules) > 5
+    for rule in rules:
+        folder = f"lakeward_{uuid.uuid4().hex}"
+        path = spelled(rule, tmp_path, folder)
+        name = f"main.{folder}.t" if kind == "schema" else f"main.default.{folder}"
+        try:
+            with dbfs_paths() if rule_of_creation == "platform" else nullcontext():
+                for statement in LOCATIONS[kind]:
+                    mounted.sql(statement.format(name=name, path=path, folder=folder))
+            for scope in (dbfs_paths(), nullcontext()):
+                with scope:
+                    assert mounted.table(name).collect() == [(1,)], rule
+                    mounted.catalog.refreshTable(name)
+        finally:
+            mounted.sql(f"DROP TABLE IF EXISTS {name}")
+            if kind == "schema":
+                mounted.sql(f"DROP SCHEMA IF EXISTS main.{folder} CASCADE")
+
+
 @pytest.mark.parametrize("path", ["dbfs:/mnt/given", "/dbfs/mnt/given"])
 def test_a_mounted_folder_stays_when_it_is_overwritten(mounted: SparkSession, path: str) -> None:
     from lakeward.session import current_settings

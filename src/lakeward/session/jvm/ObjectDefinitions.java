@@ -32,7 +32,7 @@ public class ObjectDefinitions {
         ObjectNode json = WarehouseLayout.JSON.createObjectNode();
         json.put("type", t.tableType().name());
         text(json, "provider", t.provider());
-        if (t.storage().locationUri().isDefined()) json.put("location", t.storage().locationUri().get().toString());
+        if (t.storage().locationUri().isDefined()) json.put("location", kept((URI) t.storage().locationUri().get()));
         text(json, "inputFormat", t.storage().inputFormat());
         text(json, "outputFormat", t.storage().outputFormat());
         text(json, "serde", t.storage().serde());
@@ -53,6 +53,11 @@ public class ObjectDefinitions {
         text(json, "comment", t.comment());
         text(json, "collation", t.collation());
         return json;
+    }
+
+    /** The location of a table or schema in the form that is kept. */
+    static String kept(URI location) {
+        return LakehouseSettings.paths(new PathMap("")).kept(location).toString();
     }
 
     static CatalogTable table(String database, String name, ObjectNode json) {

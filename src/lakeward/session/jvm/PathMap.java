@@ -1,11 +1,13 @@
 package lakeward;
 
 import java.io.File;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.hadoop.fs.Path;
 
 /**
  * The user's path prefixes and the local folders behind them, as the Python side declared them:
@@ -73,6 +75,17 @@ public class PathMap {
     /** The local file for what the user wrote, or null where no prefix matches. */
     public File local(String written) {
         return find(written, true);
+    }
+
+    /**
+     * The location in the form that is kept. Where "/" is DBFS, some folders stay local, and Spark gives their paths the
+     * scheme dbfs: with it, they would lead into DBFS wherever "/" is the local disk.
+     */
+    public URI kept(URI location) {
+        String path = location.getPath();
+        if (!"dbfs".equals(location.getScheme()) || !rootIsDbfs()) return location;
+        File file = local(path);
+        return file != null && file.getPath().equals(resolved(path)) ? new Path("file", null, path).toUri() : location;
     }
 
     /** The same for the file: scheme, which the prefix "/" does not cover. */

@@ -102,7 +102,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
         String proposed = new Path(declared, database.name() + ".db").toUri().getPath();
         String location = database.locationUri().getPath();
         if (!location.equals(proposed) && !location.equals(folder.schema(database.name()).toUri().getPath())) {
-            json.put("location", database.locationUri().toString());
+            json.put("location", ObjectDefinitions.kept(database.locationUri()));
         }
         folder.write(folder.object(database.name(), "", "schema"), json);
         return json.has("location");
