@@ -185,6 +185,27 @@ def test_variables_of_the_user_name_catalog_and_schema(
     assert seen(fake_dbt("dbt", "--schema", "given", "run"))["variables"]["DBT_SCHEMA"] == "given"
 
 
+@pytest.mark.parametrize("options", [(), ("--schema", "given"), ("--catalog", "given")])
+@pytest.mark.parametrize("name", ["schema", "catalog"])
+def test_defaults_of_the_profile_are_those_without_the_variable(
+    fake_dbt: Inside, name: str, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The platform's variables DBT_SCHEMA and DBT_CATALOG replaced what profiles have for their absence."""
+    variable = f"DBT_{name.upper()}"
+    stated = f"\"{{{{ env_var('{variable}', 'of_the_profile') }}}}\""
+    profile = PROFILE.replace("sales" if name == "catalog" else "raw", stated)
+    write_files(fake_dbt.folder, {**PROJECT, "profiles.yml": profile})
+    ran = fake_dbt("dbt", *options, "run")
+    is_given = f"--{name}" in options
+    assert seen(ran)["variables"][variable] == ("given" if is_given else None)
+    catalogs = {("catalog", False): "of_the_profile", ("catalog", True): "given"}
+    other = "given" if "--catalog" in options else "sales"
+    assert seen(ran)["variables"]["LAKEWARD_CATALOGS"] == catalogs.get((name, is_given), other)
+    monkeypatch.setenv(variable, "of_the_user")
+    wanted = "given" if is_given else "of_the_user"
+    assert seen(fake_dbt("dbt", *options, "run"))["variables"][variable] == wanted
+
+
 @pytest.mark.parametrize("folder", ["--project-dir", "DBT_PROJECT_DIR"])
 def test_the_project_may_be_in_another_folder(
     fake_dbt: Inside, folder: str, monkeypatch: pytest.MonkeyPatch
@@ -196,19 +217,21 @@ def test_the_project_may_be_in_another_folder(
     assert list(seen(fake_dbt("dbt", "run", *option))["profile"]) == ["b"]
 
 
+@pytest.mark.parametrize("variable", ["MY_NAME", "DBT_SCHEMA", "DBT_CATALOG"])
 @pytest.mark.parametrize("field", ["catalog", "schema"])
 def test_a_variable_of_the_profile_that_is_not_set(
-    fake_dbt: Inside, field: str, monkeypatch: pytest.MonkeyPatch
+    fake_dbt: Inside, field: str, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profile = PROFILE.replace("sales" if field == "catalog" else "raw", "\"dev_{{ env_var('MY_NAME') }}\"")
+    stated = f"\"dev_{{{{ env_var('{variable}') }}}}\""
+    profile = PROFILE.replace("sales" if field == "catalog" else "raw", stated)
     write_files(fake_dbt.folder, {**PROJECT, "profiles.yml": profile})
     ran = fake_dbt("dbt", "run")
     assert ran.returncode == 2
     assert "[DBT_VARIABLE_MISSING]" in ran.stderr
-    assert "MY_NAME" in ran.stderr
+    assert variable in ran.stderr
     assert f"--{field} NAME" in ran.stderr
     assert fake_dbt("dbt", f"--{field}", "own", "run").returncode == 0
-    monkeypatch.setenv("MY_NAME", "ada")
+    monkeypatch.setenv(variable, "ada")
     assert fake_dbt("dbt", "run").returncode == 0
 
 

@@ -110,7 +110,11 @@ def test_an_output_for_another_platform_is_refused_with_one_that_is_not(
         ("{{ env_var('MISSING', 'main') }}", "main"),
         ("{{ env_var('MISSING') }}", None),
         ("{{ 'a' ~ 'b' }}", None),
-        ("dev_{{ env_var('CATALOG') }}", None),
+        ("dev_{{ env_var('CATALOG') }}", "dev_of_the_variable"),
+        ("dev_{{ env_var('MISSING') }}", None),
+        ("{{- env_var('CATALOG') -}}_{{ env_var('MISSING', 'EU')|lower }}", "of_the_variable_eu"),
+        ("{{ env_var('CATALOG') | as_text | upper }}", "OF_THE_VARIABLE"),
+        ("{{ env_var('CATALOG') | replace('of', 'on') }}", None),
     ],
 )
 def test_the_catalog_of_a_profile(field: str, stated: str, catalog: str | None) -> None:
@@ -119,6 +123,32 @@ def test_the_catalog_of_a_profile(field: str, stated: str, catalog: str | None) 
     assert catalog_of(given, "shop", None, environ) == catalog
     assert catalog_of(given, "shop", "prod", environ) is None
     assert catalog_of(given, "missing", None, environ) is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "environ", "selected"),
+    [
+        ("{{ env_var('TARGET') }}", {"TARGET": "prod"}, "prod"),
+        ("{{ env_var('TARGET', 'prod') }}", {}, "prod"),
+        ("{{ env_var('TARGET') | lower }}", {"TARGET": "DEV"}, "dev"),
+        ("{{ env_var('TARGET') }}", {}, "default"),
+    ],
+)
+def test_variables_select_the_output(
+    variables: dict[str, str],
+    stated: str,
+    environ: dict[str, str],
+    selected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outputs = {name: {"type": "databricks", "catalog": f"c_{name}"} for name in ("dev", "prod")}
+    given = {"shop": {"target": stated, "outputs": {**outputs, "lake": {"type": "duckdb"}}}}
+    known = {"dev": "c_dev", "prod": "c_prod"}
+    assert catalog_of(given, "shop", None, environ) == known.get(selected)
+    assert catalog_of(given, "shop", "dev", environ) == "c_dev"
+    monkeypatch.setenv("TARGET", "lake")
+    with pytest.raises(ConfigurationError, match="`lake`"):
+        local_profiles({"shop": {**given["shop"], "target": "{{ env_var('TARGET') }}"}}, "shop", variables)
 
 
 def test_profiles_are_looked_for_where_dbt_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,11 +85,12 @@ def dbt(
             context.settings, lambda line: click.echo(line, err=True, nl=False), context.bundle
         ),
     ):
+        # A profile of the user may read the variables with other defaults, so that they are not set for it.
+        own = {"catalog": context.settings.catalog, "schema": _DEFAULT_SCHEMA} if profile.is_missing else {}
         connection = connection_variables(
             warehouse=WAREHOUSE_ID,
-            # Profiles of users read them, too.
-            catalog=catalog or os.environ.get("DBT_CATALOG") or context.settings.catalog,
-            schema=schema or os.environ.get("DBT_SCHEMA") or _DEFAULT_SCHEMA,
+            catalog=catalog or os.environ.get("DBT_CATALOG") or own.get("catalog", ""),
+            schema=schema or os.environ.get("DBT_SCHEMA") or own.get("schema", ""),
         )
         profiles = Path(temporary) / "profiles"
         write_profiles(profiles, profile.connected(connection))
@@ -136,6 +137,13 @@ class UserProfile:
             _value(arguments, "--target") or _value(arguments, "-t") or os.environ.get("DBT_TARGET"),
             {field: value for field, value in given.items() if value is not None},
         )
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether dbt gets the profile of a warehouse, because the user has no such profile."""
+        from lakeward.dbt import has_outputs
+
+        return not has_outputs(self.profiles, self.name)
 
     @property
     def catalogs(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         catalog_of,
         connection_variables,
         find_profiles,
+        has_outputs,
         local_profiles,
         missing_variables,
         warehouse_profile,

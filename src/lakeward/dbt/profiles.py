@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,10 @@ _REPLACED = (
 )
 
 _VARIABLE = re.compile(
-    r"""\{\{\s*env_var\(\s*["'](?P<name>\w+)["']\s*(?:,\s*["'](?P<otherwise>[^"']*)["']\s*)?\)\s*\}\}"""
+    r"""\{\{-?\s*env_var\(\s*["'](?P<name>\w+)["']\s*(?:,\s*["'](?P<otherwise>[^"']*)["']\s*)?\)"""
+    r"""\s*(?P<filters>(?:\|\s*(?:as_text|as_native|string|trim|lower|upper)\s*)*)-?\}\}"""
 )
+_FILTERS: Mapping[str, Callable[[str], str]] = {"trim": str.strip, "lower": str.lower, "upper": str.upper}
 
 
 def connection_variables(*, warehouse: str, catalog: str, schema: str) -> dict[str, str]:
@@ -98,6 +100,7 @@ def local_profiles(
     profile = profiles.get(name)
     outputs = profile.get("outputs") if isinstance(profile, dict) else None
     if not isinstance(profile, dict) or not isinstance(outputs, dict):
+        # As `has_outputs`, which types cannot follow.
         own = warehouse_profile(name, variables, target=target or _OWN_TARGET)
         return local_profiles(own, name, variables, replaced=replaced) if replaced else own
     selected = selected_output(profile, target)
@@ -119,9 +122,17 @@ def local_profiles(
     return {name: {**profile, "outputs": connected}}
 
 
-def selected_output(profile: Mapping[str, Any], target: str | None) -> str:
+def has_outputs(profiles: Mapping[str, Any], name: str) -> bool:
+    """Return whether the user's `profiles.yml` has the profile `name`, with outputs."""
+    profile = profiles.get(name)
+    return isinstance(profile, dict) and isinstance(profile.get("outputs"), dict)
+
+
+def selected_output(
+    profile: Mapping[str, Any], target: str | None, environ: Mapping[str, str] = os.environ
+) -> str:
     """Return the name of the output that dbt uses: that of the command line, else that of the profile."""
-    return str(target or profile.get("target") or _DEFAULT_TARGET)
+    return target or _with_variables(str(profile.get("target") or ""), environ) or _DEFAULT_TARGET
 
 
 def catalog_of(
@@ -129,21 +140,18 @@ def catalog_of(
 ) -> str | None:
     """Return the catalog of the output that dbt uses; None where it has none, or an expression of Jinja.
 
-    Of expressions, those of a variable alone are known: `{{ env_var('CATALOG', 'main') }}`.
+    Of expressions, those of variables are known: `dev_{{ env_var('CATALOG', 'main') | lower }}`.
     """
-    output = _output(profiles, name, target)
-    stated = str(output.get("catalog") or output.get("database") or "")
-    variable = _VARIABLE.fullmatch(stated)
-    if variable:
-        stated = environ.get(variable["name"]) or variable["otherwise"] or ""
-    return stated if stated and "{{" not in stated else None
+    output = _output(profiles, name, target, environ)
+    stated = _with_variables(str(output.get("catalog") or output.get("database") or ""), environ)
+    return stated if stated and "{" not in stated else None
 
 
 def missing_variables(
     profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the fields for catalog and schema whose variable is not set, with its name."""
-    output = _output(profiles, name, target)
+    output = _output(profiles, name, target, environ)
     found = {}
     for field in ("catalog", "database", "schema"):
         for variable in _VARIABLE.finditer(str(output.get(field) or "")):
@@ -152,11 +160,27 @@ def missing_variables(
     return found
 
 
-def _output(profiles: Mapping[str, Any], name: str, target: str | None) -> Mapping[str, Any]:
+def _with_variables(text: str, environ: Mapping[str, str]) -> str | None:
+    """Replace the expressions of variables in a text, as dbt does; None where one has no value."""
+    if any(found["otherwise"] is None and found["name"] not in environ for found in _VARIABLE.finditer(text)):
+        return None
+
+    def value(match: re.Match[str]) -> str:
+        found = environ.get(match["name"], match["otherwise"] or "")
+        for name in re.findall(r"\w+", match["filters"]):
+            found = _FILTERS.get(name, str)(found)
+        return found
+
+    return _VARIABLE.sub(value, text)
+
+
+def _output(
+    profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str]
+) -> Mapping[str, Any]:
     """Return the output of a profile that dbt uses; empty without one."""
     profile = profiles.get(name) or {}
     outputs = profile.get("outputs") if isinstance(profile, dict) else None
-    output = outputs.get(selected_output(profile, target)) if isinstance(outputs, dict) else None
+    output = outputs.get(selected_output(profile, target, environ)) if isinstance(outputs, dict) else None
     return output if isinstance(output, dict) else {}
 
 
