@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -75,5 +76,45 @@ def test_the_catalogs_of_a_project_are_those_of_its_resources() -> None:
         "vars": {"database": "no"},
         "data_tests": [],
     }
-    assert DbtProject(Path(), content).catalogs == ("a", "b", "c")
-    assert DbtProject(Path(), {"models": []}).catalogs == ()
+    assert DbtProject(Path(), content).catalogs() == ("a", "b", "c")
+    assert DbtProject(Path(), {"models": []}).catalogs() == ()
+
+
+@pytest.mark.parametrize("field", ["+database", "+catalog"])
+@pytest.mark.parametrize(
+    ("stated", "given", "catalog"),
+    [
+        ("{{ var('catalog', 'main') }}", {}, "main"),
+        ("{{ var('catalog', 'main') }}", {"catalog": "own"}, "own"),
+        ("{{ var('catalog') }}", {"catalog": "own"}, "own"),
+        ("{{ var('catalog') }}", {}, None),
+        ("dev_{{ env_var('LAYER') | lower }}", {}, "dev_gold"),
+        ("{{ env_var('LAYER_2', 'silver') }}_{{ var('region', 'eu') }}", {"region": 1}, "silver_1"),
+        ("{{ target.catalog }}", {}, None),
+    ],
+)
+def test_catalogs_have_variables_in_their_names(
+    field: str, stated: str, given: dict[str, Any], catalog: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAYER", "GOLD")
+    found = DbtProject(Path(), {"models": {"shop": {field: stated}}}).catalogs(given)
+    assert found == ((catalog,) if catalog else ())
+
+
+@pytest.mark.parametrize("key", ["vars", "profile", "models"])
+@pytest.mark.parametrize("value", ["{a: 1}", "later"])
+def test_keys_that_come_twice_have_their_last_value(tmp_path: Path, key: str, value: str) -> None:
+    """dbt reads such files with a warning; the profile got another name without it."""
+    text = f"name: shop\n{key}: first\nprofile: mine\n{key}: {value}\n"
+    (tmp_path / "dbt_project.yml").write_text(text)
+    project = DbtProject.of(tmp_path)
+    assert project.content[key] == ({"a": 1} if value.startswith("{") else value)
+    if key != "profile":
+        assert project.profile == "mine"
+
+
+def test_the_profile_has_a_variable_for_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = DbtProject(Path(), {"profile": "{{ env_var('MY_PROFILE', 'shop') }}"})
+    assert project.profile == "shop"
+    monkeypatch.setenv("MY_PROFILE", "mine")
+    assert project.profile == "mine"

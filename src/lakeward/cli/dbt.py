@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ def dbt(
     project = find_project(place.absolute()) or DbtProject(place, {})
     layer = _layer(project, added)
     profile = UserProfile.of(project, arguments, catalog=catalog, schema=schema)
-    create_catalogs([*profile.catalogs, *project.catalogs])
+    create_catalogs([*profile.catalogs, *project.catalogs(profile.given)])
     context = find_context(target, variables, needs_bundle=False)
     with (
         tempfile.TemporaryDirectory(prefix="lakeward-dbt-") as temporary,
@@ -109,12 +109,14 @@ class UserProfile:
         name: The profile of the project.
         target: The output that the command line selects, None without one.
         replaced: Fields of the output that the command line gives values for.
+        given: The variables of the option `--vars`.
     """
 
     profiles: Mapping[str, Any]
     name: str
     target: str | None
     replaced: Mapping[str, str]
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -128,14 +130,15 @@ class UserProfile:
             catalog: The catalog to use instead of the profile's.
             schema: The schema to use instead of the profile's.
         """
-        from lakeward.dbt import find_profiles
+        from lakeward.dbt import find_profiles, parse_variables
 
         given = {"catalog": catalog, "schema": schema}
         return cls(
             find_profiles(project.folder, _value(arguments, _PROFILES_OPTION)),
             _value(arguments, "--profile") or os.environ.get("DBT_PROFILE") or project.profile,
             _value(arguments, "--target") or _value(arguments, "-t") or os.environ.get("DBT_TARGET"),
-            {field: value for field, value in given.items() if value is not None},
+            {name: value for name, value in given.items() if value is not None},
+            parse_variables(_value(arguments, "--vars")),
         )
 
     @property
@@ -150,7 +153,9 @@ class UserProfile:
         """Return the catalog of the output; on the platform it exists."""
         from lakeward.dbt import catalog_of
 
-        name = self.replaced.get("catalog") or catalog_of(self.profiles, self.name, self.target)
+        name = self.replaced.get("catalog") or catalog_of(
+            self.profiles, self.name, self.target, given=self.given
+        )
         return (name,) if name else ()
 
     def connected(self, connection: Mapping[str, str]) -> dict[str, Any]:
@@ -162,12 +167,12 @@ class UserProfile:
         from lakeward.dbt import local_profiles, missing_variables
 
         missing = missing_variables(self.profiles, self.name, self.target, {**os.environ, **connection})
-        for field, variable in missing.items():
-            option = "schema" if field == "schema" else "catalog"
+        for part, variable in missing.items():
+            option = "schema" if part == "schema" else "catalog"
             if option not in self.replaced:
                 raise ConfigurationError(
                     "DBT_VARIABLE_MISSING",
-                    f"The profile `{self.name}` reads its {field} from {variable}, which is not set.",
+                    f"The profile `{self.name}` reads its {part} from {variable}, which is not set.",
                     next_step=f"Set it, or name one: lakeward dbt --{option} NAME …",
                 )
         return local_profiles(

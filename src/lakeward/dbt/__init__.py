@@ -30,5 +30,6 @@ if TYPE_CHECKING:
         has_databricks_adapter,
         project_folder,
     )
+    from lakeward.dbt.variables import parse_variables
 
 __getattr__ = lazy_exports(__name__, __file__)

@@ -7,11 +7,12 @@ https://docs.getdbt.com/docs/core/connect-data-platform/profiles.yml
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lakeward.dbt.variables import EXPRESSION, with_variables
+from lakeward.dbt.yaml_files import load_yaml
 from lakeward.dbutils import record_secret
 from lakeward.errors import ConfigurationError
 from lakeward.workspace_connection import NO_WORKSPACE, WORKSPACE_ID, process_connection
@@ -29,12 +30,6 @@ _REPLACED = (
     *("auth_type", "client_id", "client_secret", "azure_client_id", "azure_client_secret"),
     *("oauth_redirect_url", "oauth_scopes", "connection_parameters"),
 )
-
-_VARIABLE = re.compile(
-    r"""\{\{-?\s*env_var\(\s*["'](?P<name>\w+)["']\s*(?:,\s*["'](?P<otherwise>[^"']*)["']\s*)?\)"""
-    r"""\s*(?P<filters>(?:\|\s*(?:as_text|as_native|string|trim|lower|upper)\s*)*)-?\}\}"""
-)
-_FILTERS: Mapping[str, Callable[[str], str]] = {"trim": str.strip, "lower": str.lower, "upper": str.upper}
 
 
 def connection_variables(*, warehouse: str, catalog: str, schema: str) -> dict[str, str]:
@@ -132,18 +127,22 @@ def selected_output(
     profile: Mapping[str, Any], target: str | None, environ: Mapping[str, str] = os.environ
 ) -> str:
     """Return the name of the output that dbt uses: that of the command line, else that of the profile."""
-    return target or _with_variables(str(profile.get("target") or ""), environ) or _DEFAULT_TARGET
+    return target or with_variables(str(profile.get("target") or ""), environ) or _DEFAULT_TARGET
 
 
 def catalog_of(
-    profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str] = os.environ
+    profiles: Mapping[str, Any],
+    name: str,
+    target: str | None,
+    environ: Mapping[str, str] = os.environ,
+    given: Mapping[str, Any] | None = None,
 ) -> str | None:
     """Return the catalog of the output that dbt uses; None where it has none, or an expression of Jinja.
 
     Of expressions, those of variables are known: `dev_{{ env_var('CATALOG', 'main') | lower }}`.
     """
     output = _output(profiles, name, target, environ)
-    stated = _with_variables(str(output.get("catalog") or output.get("database") or ""), environ)
+    stated = with_variables(str(output.get("catalog") or output.get("database") or ""), environ, given)
     return stated if stated and "{" not in stated else None
 
 
@@ -154,24 +153,11 @@ def missing_variables(
     output = _output(profiles, name, target, environ)
     found = {}
     for field in ("catalog", "database", "schema"):
-        for variable in _VARIABLE.finditer(str(output.get(field) or "")):
-            if variable["otherwise"] is None and variable["name"] not in environ:
+        for variable in EXPRESSION.finditer(str(output.get(field) or "")):
+            is_set = variable["otherwise"] is not None or variable["name"] in environ
+            if variable["kind"] == "env_var" and not is_set:
                 found[field] = variable["name"]
     return found
-
-
-def _with_variables(text: str, environ: Mapping[str, str]) -> str | None:
-    """Replace the expressions of variables in a text, as dbt does; None where one has no value."""
-    if any(found["otherwise"] is None and found["name"] not in environ for found in _VARIABLE.finditer(text)):
-        return None
-
-    def value(match: re.Match[str]) -> str:
-        found = environ.get(match["name"], match["otherwise"] or "")
-        for name in re.findall(r"\w+", match["filters"]):
-            found = _FILTERS.get(name, str)(found)
-        return found
-
-    return _VARIABLE.sub(value, text)
 
 
 def _output(
@@ -205,11 +191,10 @@ def find_profiles(
 
 
 def _read_profiles(file: Path) -> Mapping[str, Any]:
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe").load(file)
+        found = load_yaml(file)
     except (OSError, UnicodeError, YAMLError) as error:
         message = f"{file} cannot be read: {' '.join(str(error).split())}"
         raise ConfigurationError(

@@ -5,6 +5,7 @@ Source: https://docs.getdbt.com/reference/dbt_project.yml
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,6 +16,9 @@ from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from lakeward.dbt.variables import with_variables
+from lakeward.dbt.yaml_files import load_yaml
 
 PROJECT_FILE = "dbt_project.yml"
 _TRIED = SpecifierSet(">=1.10,<1.12")
@@ -41,13 +45,23 @@ class DbtProject:
     @property
     def profile(self) -> str:
         """Return the name of the project's profile."""
-        return str(self.content.get("profile") or self.content.get("name") or "databricks")
+        stated = str(self.content.get("profile") or self.content.get("name") or "")
+        return with_variables(stated, os.environ) or "databricks"
 
-    @property
-    def catalogs(self) -> tuple[str, ...]:
-        """Return the catalogs that the file names for resources, expressions of Jinja left out."""
-        stated = (name for kind in _RESOURCES for name in _databases(self.content.get(kind)))
-        return tuple(dict.fromkeys(name for name in stated if "{" not in name))
+    def catalogs(self, given: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+        """Return the catalogs that the file names for resources.
+
+        Expressions of Jinja are left out, but for those of variables.
+
+        Args:
+            given: The variables of the option `--vars`.
+        """
+        stated = (
+            with_variables(name, os.environ, given)
+            for kind in _RESOURCES
+            for name in _databases(self.content.get(kind))
+        )
+        return tuple(dict.fromkeys(name for name in stated if name and "{" not in name))
 
     def requirements(self, declared: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return the packages that run the project, by name, and those of `declared` that cannot.
@@ -107,11 +121,10 @@ def has_databricks_adapter() -> bool:
 
 def _read_yaml(file: Path) -> Mapping[str, Any]:
     """Return the mapping in a YAML file; empty for a file that is missing, broken or something else."""
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe").load(file)
+        found = load_yaml(file)
     except (OSError, UnicodeError, YAMLError):
         return {}
     return found if isinstance(found, dict) else {}
