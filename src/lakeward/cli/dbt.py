@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +69,7 @@ def dbt(
     on first use, in the version that the repository declares. dbt's exit code is returned.
     """
     from lakeward.cli.command_context import find_context
+    from lakeward.cli.dbt_failures import failure_hints, results_file
     from lakeward.cli.workspace_on_demand import workspace_on_demand
     from lakeward.dbt import DbtProject, connection_variables, dbt_process, find_project, write_profiles
     from lakeward.workspace import WAREHOUSE_ID
@@ -97,7 +99,13 @@ def dbt(
         environ = {**(layer.environ() if layer is not None else os.environ), **connection}
         python = layer.python if layer is not None else None
         command = dbt_process(list(_without_profiles(arguments)), python)
-        return _run(command, {**environ, "DBT_PROFILES_DIR": str(profiles)})
+        started = time.time()
+        code = _run(command, {**environ, "DBT_PROFILES_DIR": str(profiles)})
+    if code:
+        results = results_file(project.folder, project.content, _value(arguments, "--target-path"))
+        for hint in failure_hints(results, started, context.settings):
+            click.echo(f"  → {hint}", err=True)
+    return code
 
 
 @dataclass(frozen=True)
