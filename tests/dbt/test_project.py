@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from lakeward.dbt import DbtProject, find_project
+from lakeward.dbt import DbtProject, declared_catalogs, find_project
+from tests.trees import write_files
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_the_catalogs_of_a_project_are_those_of_its_resources() -> None:
         "vars": {"database": "no"},
         "data_tests": [],
     }
-    assert DbtProject(Path(), content).catalogs() == ("a", "b", "c")
-    assert DbtProject(Path(), {"models": []}).catalogs() == ()
+    assert declared_catalogs(DbtProject(Path(), content)) == ("a", "b", "c")
+    assert declared_catalogs(DbtProject(Path(), {"models": []})) == ()
 
 
 @pytest.mark.parametrize("field", ["+database", "+catalog"])
@@ -97,7 +98,7 @@ def test_catalogs_have_variables_in_their_names(
     field: str, stated: str, given: dict[str, Any], catalog: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAYER", "GOLD")
-    found = DbtProject(Path(), {"models": {"shop": {field: stated}}}).catalogs(given)
+    found = declared_catalogs(DbtProject(Path(), {"models": {"shop": {field: stated}}}), given)
     assert found == ((catalog,) if catalog else ())
 
 
@@ -118,3 +119,41 @@ def test_the_profile_has_a_variable_for_its_name(monkeypatch: pytest.MonkeyPatch
     assert project.profile == "shop"
     monkeypatch.setenv("MY_PROFILE", "mine")
     assert project.profile == "mine"
+
+
+@pytest.mark.parametrize("field", ["database", "catalog", "target_database"])
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("models/a/schema.yml", "models: [{name: m, config: {FIELD: gold, schema: no}}]"),
+        ("seeds/p.yaml", "seeds: [{name: s, config: {FIELD: 'gold'}}]"),
+        ("snapshots/s.yml", "snapshots: [{name: s, relation: ref('m'), config: {FIELD: gold}}]"),
+        ("models/m.sql", "{{ config(materialized='table', FIELD='gold') }} select 'catalog' = 'no'"),
+        ("models/m.sql", '{{ config({"tags": (1), "FIELD" : "gold"}) }}'),
+        ("models/m.sql", "{{ config(FIELD=var('catalog', 'gold')) }}"),
+        ("models/m.sql", "{{\n  config(FIELD = env_var('MISSING', 'GOLD') | lower)\n}}"),
+        ("models/m.py", "def model(dbt, session):\n    dbt.config(FIELD='gold')\n"),
+        ("snapshots/s.sql", "{% snapshot s %}{{ config(FIELD='gold') }}{% endsnapshot %}"),
+        ("other/m.sql", "{{ config(FIELD='gold') }}"),
+    ],
+)
+def test_catalogs_in_the_files_of_a_project(tmp_path: Path, field: str, file: str, content: str) -> None:
+    write_files(tmp_path, {file: content.replace("FIELD", field), "models/broken.yml": "a: ["})
+    paths = {"model-paths": ["models", "other"]} if file.startswith("other") else {}
+    assert declared_catalogs(DbtProject(tmp_path, paths)) == ("gold",)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("models/m.sql", "{{ config(catalog=target.catalog) }} select * from t where config = 1"),
+        ("models/m.sql", "select * from x where database = 'no'"),
+        ("models/m.sql", "{{ config(catalog=var('catalog')) }}"),
+        ("models/m.yml", "sources: [{name: s, catalog: no, tables: []}]"),
+        ("models/m.yml", "- a\n- b"),
+        ("macros/m.sql", "{{ config(catalog='no') }}"),
+    ],
+)
+def test_other_names_are_no_catalogs_of_the_project(tmp_path: Path, file: str, content: str) -> None:
+    write_files(tmp_path, {file: content})
+    assert declared_catalogs(DbtProject(tmp_path, {})) == ()

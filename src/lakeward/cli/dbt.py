@@ -71,7 +71,14 @@ def dbt(
     from lakeward.cli.command_context import find_context
     from lakeward.cli.dbt_failures import failure_hints, results_file
     from lakeward.cli.workspace_on_demand import workspace_on_demand
-    from lakeward.dbt import DbtProject, connection_variables, dbt_process, find_project, write_profiles
+    from lakeward.dbt import (
+        DbtProject,
+        connection_variables,
+        dbt_process,
+        declared_catalogs,
+        find_project,
+        write_profiles,
+    )
     from lakeward.workspace import WAREHOUSE_ID
 
     place = Path(_value(arguments, "--project-dir") or os.environ.get("DBT_PROJECT_DIR") or ".")
@@ -79,7 +86,7 @@ def dbt(
     project = find_project(place.absolute()) or DbtProject(place, {})
     layer = _layer(project, added)
     profile = UserProfile.of(project, arguments, catalog=catalog, schema=schema)
-    create_catalogs([*profile.catalogs, *project.catalogs(profile.given)])
+    create_catalogs([*profile.catalogs, *declared_catalogs(project, profile.given)])
     context = find_context(target, variables, needs_bundle=False)
     with (
         tempfile.TemporaryDirectory(prefix="lakeward-dbt-") as temporary,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
+    from lakeward.dbt.catalogs import declared_catalogs
     from lakeward.dbt.process import dbt_process
     from lakeward.dbt.profiles import (
         catalog_of,

@@ -6,7 +6,7 @@ Source: https://docs.getdbt.com/reference/dbt_project.yml
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,10 +26,6 @@ _TRIED_VERSIONS = [Version(f"1.{minor}.{patch}") for minor in (10, 11) for patch
 # The versions of dbt and of its adapter that were tried (docs/dbt.md).
 
 
-_RESOURCES = ("models", "seeds", "snapshots")
-_CATALOG_FIELDS = ("+database", "+catalog", "database", "catalog")
-
-
 @dataclass(frozen=True)
 class DbtProject:
     """A folder with a `dbt_project.yml`, and its content; empty if dbt cannot read it either."""
@@ -47,21 +43,6 @@ class DbtProject:
         """Return the name of the project's profile."""
         stated = str(self.content.get("profile") or self.content.get("name") or "")
         return with_variables(stated, os.environ) or "databricks"
-
-    def catalogs(self, given: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-        """Return the catalogs that the file names for resources.
-
-        Expressions of Jinja are left out, but for those of variables.
-
-        Args:
-            given: The variables of the option `--vars`.
-        """
-        stated = (
-            with_variables(name, os.environ, given)
-            for kind in _RESOURCES
-            for name in _databases(self.content.get(kind))
-        )
-        return tuple(dict.fromkeys(name for name in stated if name and "{" not in name))
 
     def requirements(self, declared: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return the packages that run the project, by name, and those of `declared` that cannot.
@@ -88,16 +69,6 @@ class DbtProject:
             return SpecifierSet(",".join(str(each) for each in parts))
         except (InvalidSpecifier, TypeError):
             return SpecifierSet()
-
-
-def _databases(settings: object) -> Iterator[str]:
-    """Yield the catalogs in the settings of a kind of resources, which are nested by folders."""
-    if isinstance(settings, dict):
-        for key, value in settings.items():
-            if key in _CATALOG_FIELDS and isinstance(value, str):
-                yield value
-            else:
-                yield from _databases(value)
 
 
 def find_project(folder: Path) -> DbtProject | None:
