@@ -30,6 +30,14 @@ class Frame:
         """Do nothing."""
 
 
+class Plain:
+    """An object with an attribute that cannot be read."""
+
+    @property
+    def state(self) -> None:
+        raise AttributeError("Frames have no state")
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
@@ -42,6 +50,11 @@ class Frame:
             "Frame().with_colum()",
             "[ATTRIBUTE_NOT_SUPPORTED] Attribute `with_colum` is not supported. Did you mean `with_column`?",
         ),
+        # Attributes that exist, and are refused.
+        ("Frame('session').session", "[ATTRIBUTE_NOT_SUPPORTED] Attribute `session` is not supported."),
+        ("Frame('session').sesion", "Did you mean `session`?"),
+        ("Frame('state').state", "[ATTRIBUTE_NOT_SUPPORTED] Attribute `state` is not supported."),
+        ("Plain().state", "AttributeError: Frames have no state"),
         ("total = 1; totl", "NameError: name 'totl' is not defined. Did you mean `total`?"),
         ("x = 1; X", "NameError: name 'X' is not defined"),
         ("f()", "NameError: name 'totl' is not defined. Did you mean `total`?"),
@@ -59,7 +72,7 @@ def test_a_message_suggests_the_name_that_python_code_misspells(code: str, messa
         eval("totl", {}, {"total": total})
 
     with pytest.raises((AttributeError, NameError, ImportError)) as caught:
-        exec(code, {"Frame": Frame, "f": f})
+        exec(code, {"Frame": Frame, "Plain": Plain, "f": f})
     text = str(describe_error(caught.value))
     assert message in text
     assert text.count("Did you mean") == message.count("Did you mean")

@@ -90,8 +90,9 @@ def similar_python_names(error: BaseException) -> str | None:
     if isinstance(error, NameError) and (name in NOTEBOOK_NAMES or name in sys.stdlib_module_names):
         # They lack an import, and are no typo.
         return None
-    # Names of one or two characters are close to every other short one.
-    if len(name) < 3:
+    # A name that exists is refused, as `spark.sparkContext` on serverless compute. And names of one or two
+    # characters are close to every other short one.
+    if name in known or len(name) < 3:
         return None
     public = (each for each in known if name.startswith("_") or not each.startswith("_"))
     close = close_matches(name, public, max_matches=1)

@@ -32,6 +32,10 @@ def cli():
         "arguments": sys.argv[1:], "folder": os.getcwd(), "profiles": profiles.read_text(),
         "variables": {name: os.environ.get(name) for name in NAMES},
     }))
+    if pathlib.Path("results.json").is_file():
+        target = pathlib.Path(os.environ.get("DBT_TARGET_PATH", "target"))
+        target.mkdir(exist_ok=True)
+        (target / "run_results.json").write_text(pathlib.Path("results.json").read_text())
     sys.exit({"fail": 1, "wrong": 2}.get(sys.argv[1], 0))
 """
 OF_DBT = ("DBT_PROFILES_DIR", "DBT_PROJECT_DIR", "DBT_PROFILE", "DBT_TARGET")
@@ -185,6 +189,27 @@ def test_variables_of_the_user_name_catalog_and_schema(
     assert seen(fake_dbt("dbt", "--schema", "given", "run"))["variables"]["DBT_SCHEMA"] == "given"
 
 
+@pytest.mark.parametrize("options", [(), ("--schema", "given"), ("--catalog", "given")])
+@pytest.mark.parametrize("name", ["schema", "catalog"])
+def test_defaults_of_the_profile_are_those_without_the_variable(
+    fake_dbt: Inside, name: str, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The platform's variables DBT_SCHEMA and DBT_CATALOG replaced what profiles have for their absence."""
+    variable = f"DBT_{name.upper()}"
+    stated = f"\"{{{{ env_var('{variable}', 'of_the_profile') }}}}\""
+    profile = PROFILE.replace("sales" if name == "catalog" else "raw", stated)
+    write_files(fake_dbt.folder, {**PROJECT, "profiles.yml": profile})
+    ran = fake_dbt("dbt", *options, "run")
+    is_given = f"--{name}" in options
+    assert seen(ran)["variables"][variable] == ("given" if is_given else None)
+    catalogs = {("catalog", False): "of_the_profile", ("catalog", True): "given"}
+    other = "given" if "--catalog" in options else "sales"
+    assert seen(ran)["variables"]["LAKEWARD_CATALOGS"] == catalogs.get((name, is_given), other)
+    monkeypatch.setenv(variable, "of_the_user")
+    wanted = "given" if is_given else "of_the_user"
+    assert seen(fake_dbt("dbt", *options, "run"))["variables"][variable] == wanted
+
+
 @pytest.mark.parametrize("folder", ["--project-dir", "DBT_PROJECT_DIR"])
 def test_the_project_may_be_in_another_folder(
     fake_dbt: Inside, folder: str, monkeypatch: pytest.MonkeyPatch
@@ -196,19 +221,21 @@ def test_the_project_may_be_in_another_folder(
     assert list(seen(fake_dbt("dbt", "run", *option))["profile"]) == ["b"]
 
 
+@pytest.mark.parametrize("variable", ["MY_NAME", "DBT_SCHEMA", "DBT_CATALOG"])
 @pytest.mark.parametrize("field", ["catalog", "schema"])
 def test_a_variable_of_the_profile_that_is_not_set(
-    fake_dbt: Inside, field: str, monkeypatch: pytest.MonkeyPatch
+    fake_dbt: Inside, field: str, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profile = PROFILE.replace("sales" if field == "catalog" else "raw", "\"dev_{{ env_var('MY_NAME') }}\"")
+    stated = f"\"dev_{{{{ env_var('{variable}') }}}}\""
+    profile = PROFILE.replace("sales" if field == "catalog" else "raw", stated)
     write_files(fake_dbt.folder, {**PROJECT, "profiles.yml": profile})
     ran = fake_dbt("dbt", "run")
     assert ran.returncode == 2
     assert "[DBT_VARIABLE_MISSING]" in ran.stderr
-    assert "MY_NAME" in ran.stderr
+    assert variable in ran.stderr
     assert f"--{field} NAME" in ran.stderr
     assert fake_dbt("dbt", f"--{field}", "own", "run").returncode == 0
-    monkeypatch.setenv("MY_NAME", "ada")
+    monkeypatch.setenv(variable, "ada")
     assert fake_dbt("dbt", "run").returncode == 0
 
 
@@ -241,6 +268,45 @@ def test_with_replaces_the_version_of_a_package(
     monkeypatch.setattr(environments.Layers, "get", get)
     assert fake_dbt("dbt", "--with", given, "run").returncode == 0
     assert [each if each == given else each.partition("<")[0] for each in requested] == lines
+
+
+def missing(*names: str, status: str = "error") -> str:
+    message = "Database Error in model m (models/m.sql)\\n  [TABLE_OR_VIEW_NOT_FOUND] The table or view {} "
+    texts = [message.format(".".join(f"`{part}`" for part in name.split("."))) for name in names]
+    found = [f'{{"status": "{status}", "message": "{text}cannot be found. Verify"}}' for text in texts]
+    return f'{{"results": [{", ".join([*found, *found])}, {{"status": "success", "message": "OK"}}]}}'
+
+
+@pytest.mark.parametrize("place", ["target", "elsewhere"])
+@pytest.mark.parametrize(
+    ("results", "hint"),
+    [
+        (missing("raw.shop.customers"), "`lakeward seed raw.shop.customers --from FILE`"),
+        (missing("raw.shop.a", "raw.shop.b"), "Nothing in the repository creates raw.shop.a, raw.shop.b. "),
+        (missing(*(f"raw.shop.t{k}" for k in range(7))), "raw.shop.t4 and 2 more. "),
+        (missing("sales.raw.orders"), "models/orders.sql:1 is the dbt model `orders`"),
+        (missing("raw.shop.customers", status="skipped"), None),
+        ("{", None),
+        (None, None),
+    ],
+)
+def test_a_failure_names_how_to_get_the_tables_that_are_missing(
+    fake_dbt: Inside, results: str | None, hint: str | None, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(fake_dbt.folder, {**PROJECT, "profiles.yml": PROFILE, "models/orders.sql": "select 1 as id"})
+    if place == "elsewhere":
+        monkeypatch.setenv("DBT_TARGET_PATH", place)
+    if results is not None:
+        write_files(fake_dbt.folder, {"results.json": results})
+    assert "→" not in fake_dbt("dbt", "run").stderr, "a command that succeeds has no hints"
+    (fake_dbt.folder / "results.json").unlink(missing_ok=True)
+    assert "→" not in fake_dbt("dbt", "fail").stderr, "results of an earlier command"
+    if results is not None:
+        write_files(fake_dbt.folder, {"results.json": results})
+    ran = fake_dbt("dbt", "fail")
+    assert ran.returncode == 1
+    assert ran.stderr.count("→") == (0 if hint is None else 1)
+    assert (hint or "") in ran.stderr
 
 
 @pytest.mark.process

@@ -208,3 +208,10 @@ def test_usage_of_served_models_has_its_system_tables(lakehouse: Lakehouse) -> N
         WHERE u.request_time > now() - INTERVAL 7 DAYS AND u.status_code < 400 AND NOT u.request_streaming
     """)
     assert (rows.count(), rows.schema["tokens"].dataType.simpleString()) == (0, "bigint")
+
+
+def test_predictive_optimization_has_the_columns_of_its_page(lakehouse: Lakehouse) -> None:
+    """https://docs.databricks.com/aws/en/admin/system-tables/predictive-optimization"""
+    table = lakehouse.table("system.storage.predictive_optimization_operations_history")
+    assert table.columns[4:9] == ["metastore_name", "metastore_id", "catalog_name", "schema_name", "table_id"]
+    assert table.where("operation_metrics['number_of_output_files'] > 0").count() == 0

@@ -110,15 +110,48 @@ def test_an_output_for_another_platform_is_refused_with_one_that_is_not(
         ("{{ env_var('MISSING', 'main') }}", "main"),
         ("{{ env_var('MISSING') }}", None),
         ("{{ 'a' ~ 'b' }}", None),
-        ("dev_{{ env_var('CATALOG') }}", None),
+        ("dev_{{ env_var('CATALOG') }}", "dev_of_the_variable"),
+        ("dev_{{ env_var('MISSING') }}", None),
+        ("{{- env_var('CATALOG') -}}_{{ env_var('MISSING', 'EU')|lower }}", "of_the_variable_eu"),
+        ("{{ env_var('CATALOG') | as_text | upper }}", "OF_THE_VARIABLE"),
+        ("{{ env_var('CATALOG') | replace('of', 'on') }}", None),
+        ("{{ var('catalog') }}", "of_the_option"),
+        ("{{ var('missing', 'main') }}", "main"),
+        ("{{ var('missing') }}", None),
     ],
 )
 def test_the_catalog_of_a_profile(field: str, stated: str, catalog: str | None) -> None:
     given = profiles(dev={"type": "databricks", field: stated}, prod={"type": "databricks"})
-    environ = {"CATALOG": "of_the_variable"}
-    assert catalog_of(given, "shop", None, environ) == catalog
+    environ, options = {"CATALOG": "of_the_variable"}, {"catalog": "of_the_option"}
+    assert catalog_of(given, "shop", None, environ, options) == catalog
     assert catalog_of(given, "shop", "prod", environ) is None
     assert catalog_of(given, "missing", None, environ) is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "environ", "selected"),
+    [
+        ("{{ env_var('TARGET') }}", {"TARGET": "prod"}, "prod"),
+        ("{{ env_var('TARGET', 'prod') }}", {}, "prod"),
+        ("{{ env_var('TARGET') | lower }}", {"TARGET": "DEV"}, "dev"),
+        ("{{ env_var('TARGET') }}", {}, "default"),
+    ],
+)
+def test_variables_select_the_output(
+    variables: dict[str, str],
+    stated: str,
+    environ: dict[str, str],
+    selected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outputs = {name: {"type": "databricks", "catalog": f"c_{name}"} for name in ("dev", "prod")}
+    given = {"shop": {"target": stated, "outputs": {**outputs, "lake": {"type": "duckdb"}}}}
+    known = {"dev": "c_dev", "prod": "c_prod"}
+    assert catalog_of(given, "shop", None, environ) == known.get(selected)
+    assert catalog_of(given, "shop", "dev", environ) == "c_dev"
+    monkeypatch.setenv("TARGET", "lake")
+    with pytest.raises(ConfigurationError, match="`lake`"):
+        local_profiles({"shop": {**given["shop"], "target": "{{ env_var('TARGET') }}"}}, "shop", variables)
 
 
 def test_profiles_are_looked_for_where_dbt_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +172,12 @@ def test_profiles_are_looked_for_where_dbt_looks(tmp_path: Path, monkeypatch: py
     assert found(None, {}) is None
 
 
-@pytest.mark.parametrize("content", [b"a: [", b"a: 1\na: 2\n", b"\xff\xfe\xff", b"a: *nothing\n"])
+def test_the_last_of_two_profiles_with_one_name_counts(tmp_path: Path) -> None:
+    (tmp_path / "profiles.yml").write_text("shop: {target: a}\nshop: {target: b}\n")
+    assert find_profiles(tmp_path, str(tmp_path), {}, tmp_path)["shop"] == {"target": "b"}
+
+
+@pytest.mark.parametrize("content", [b"a: [", b"a: 1\n  b: 2\n", b"\xff\xfe\xff", b"a: *nothing\n"])
 @pytest.mark.parametrize("place", ["option", "variable", "project"])
 def test_profiles_that_cannot_be_read_are_named(tmp_path: Path, content: bytes, place: str) -> None:
     """Without its profile, a project would have names of its own, without a word."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
-from lakeward.dbt import DbtProject, find_project
+from lakeward.dbt import DbtProject, declared_catalogs, find_project
+from tests.trees import write_files
 
 
 @pytest.mark.parametrize(
@@ -75,5 +77,83 @@ def test_the_catalogs_of_a_project_are_those_of_its_resources() -> None:
         "vars": {"database": "no"},
         "data_tests": [],
     }
-    assert DbtProject(Path(), content).catalogs == ("a", "b", "c")
-    assert DbtProject(Path(), {"models": []}).catalogs == ()
+    assert declared_catalogs(DbtProject(Path(), content)) == ("a", "b", "c")
+    assert declared_catalogs(DbtProject(Path(), {"models": []})) == ()
+
+
+@pytest.mark.parametrize("field", ["+database", "+catalog"])
+@pytest.mark.parametrize(
+    ("stated", "given", "catalog"),
+    [
+        ("{{ var('catalog', 'main') }}", {}, "main"),
+        ("{{ var('catalog', 'main') }}", {"catalog": "own"}, "own"),
+        ("{{ var('catalog') }}", {"catalog": "own"}, "own"),
+        ("{{ var('catalog') }}", {}, None),
+        ("dev_{{ env_var('LAYER') | lower }}", {}, "dev_gold"),
+        ("{{ env_var('LAYER_2', 'silver') }}_{{ var('region', 'eu') }}", {"region": 1}, "silver_1"),
+        ("{{ target.catalog }}", {}, None),
+    ],
+)
+def test_catalogs_have_variables_in_their_names(
+    field: str, stated: str, given: dict[str, Any], catalog: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAYER", "GOLD")
+    found = declared_catalogs(DbtProject(Path(), {"models": {"shop": {field: stated}}}), given)
+    assert found == ((catalog,) if catalog else ())
+
+
+@pytest.mark.parametrize("key", ["vars", "profile", "models"])
+@pytest.mark.parametrize("value", ["{a: 1}", "later"])
+def test_keys_that_come_twice_have_their_last_value(tmp_path: Path, key: str, value: str) -> None:
+    """dbt reads such files with a warning; the profile got another name without it."""
+    text = f"name: shop\n{key}: first\nprofile: mine\n{key}: {value}\n"
+    (tmp_path / "dbt_project.yml").write_text(text)
+    project = DbtProject.of(tmp_path)
+    assert project.content[key] == ({"a": 1} if value.startswith("{") else value)
+    if key != "profile":
+        assert project.profile == "mine"
+
+
+def test_the_profile_has_a_variable_for_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = DbtProject(Path(), {"profile": "{{ env_var('MY_PROFILE', 'shop') }}"})
+    assert project.profile == "shop"
+    monkeypatch.setenv("MY_PROFILE", "mine")
+    assert project.profile == "mine"
+
+
+@pytest.mark.parametrize("field", ["database", "catalog", "target_database"])
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("models/a/schema.yml", "models: [{name: m, config: {FIELD: gold, schema: no}}]"),
+        ("seeds/p.yaml", "seeds: [{name: s, config: {FIELD: 'gold'}}]"),
+        ("snapshots/s.yml", "snapshots: [{name: s, relation: ref('m'), config: {FIELD: gold}}]"),
+        ("models/m.sql", "{{ config(materialized='table', FIELD='gold') }} select 'catalog' = 'no'"),
+        ("models/m.sql", '{{ config({"tags": (1), "FIELD" : "gold"}) }}'),
+        ("models/m.sql", "{{ config(FIELD=var('catalog', 'gold')) }}"),
+        ("models/m.sql", "{{\n  config(FIELD = env_var('MISSING', 'GOLD') | lower)\n}}"),
+        ("models/m.py", "def model(dbt, session):\n    dbt.config(FIELD='gold')\n"),
+        ("snapshots/s.sql", "{% snapshot s %}{{ config(FIELD='gold') }}{% endsnapshot %}"),
+        ("other/m.sql", "{{ config(FIELD='gold') }}"),
+    ],
+)
+def test_catalogs_in_the_files_of_a_project(tmp_path: Path, field: str, file: str, content: str) -> None:
+    write_files(tmp_path, {file: content.replace("FIELD", field), "models/broken.yml": "a: ["})
+    paths = {"model-paths": ["models", "other"]} if file.startswith("other") else {}
+    assert declared_catalogs(DbtProject(tmp_path, paths)) == ("gold",)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("models/m.sql", "{{ config(catalog=target.catalog) }} select * from t where config = 1"),
+        ("models/m.sql", "select * from x where database = 'no'"),
+        ("models/m.sql", "{{ config(catalog=var('catalog')) }}"),
+        ("models/m.yml", "sources: [{name: s, catalog: no, tables: []}]"),
+        ("models/m.yml", "- a\n- b"),
+        ("macros/m.sql", "{{ config(catalog='no') }}"),
+    ],
+)
+def test_other_names_are_no_catalogs_of_the_project(tmp_path: Path, file: str, content: str) -> None:
+    write_files(tmp_path, {file: content})
+    assert declared_catalogs(DbtProject(tmp_path, {})) == ()

@@ -80,6 +80,37 @@ def test_an_insert_returns_the_rows_of_its_query(
     assert [tuple(row) for row in result.collect()] == [(rows, rows)]
 
 
+REPLACING = {
+    "INSERT INTO {t} REPLACE USING (part) SELECT id, 1 FROM range(3)": 3,
+    "INSERT INTO {t} (id, part) REPLACE USING (id) SELECT 1, 1": 1,
+    "INSERT INTO {t} AS t REPLACE ON t.id = s.id (SELECT id, 1 AS part FROM range(3)) AS s": 3,
+    "INSERT INTO {t} AS t REPLACE ON t.id = s.id VALUES (1, 1), (20, 1) AS s(id, part)": 2,
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_history_of_an_insert_that_replaces_is_that_of_a_write(spark: SparkSession, kind: str) -> None:
+    """It is a MERGE here, whose condition has a column that the user does not know."""
+    from delta.tables import DeltaTable
+
+    name = f"main.default.replaced_{kind.replace(' ', '_')}"
+    for text, rows in REPLACING.items():
+        fill(spark, name, kind)
+        spark.sql(text.format(t=name))
+        for history in (spark.sql(f"DESCRIBE HISTORY {name}"), DeltaTable.forName(spark, name).history()):
+            latest = history.where("operation <> 'OPTIMIZE'").orderBy("version", ascending=False).first()
+            assert latest is not None
+            assert latest["operation"] == "WRITE"
+            assert latest["operationParameters"] == {"mode": "Overwrite", "partitionBy": "[]"}
+            assert latest["operationMetrics"]["numOutputRows"] == str(rows)
+            assert int(latest["operationMetrics"]["numFiles"]) >= 1
+            assert "numTargetRowsInserted" not in latest["operationMetrics"]
+    spark.sql(f"MERGE INTO {name} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    latest = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").first()
+    assert latest is not None
+    assert latest["operation"] == "MERGE", "of the user"
+
+
 def test_parameters_and_variables(spark: SparkSession) -> None:
     fill(spark, "main.default.inserted", "plain")
     named = spark.sql("INSERT INTO main.default.inserted SELECT :a, 1", args={"a": 5})

@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +69,16 @@ def dbt(
     on first use, in the version that the repository declares. dbt's exit code is returned.
     """
     from lakeward.cli.command_context import find_context
+    from lakeward.cli.dbt_failures import failure_hints, results_file
     from lakeward.cli.workspace_on_demand import workspace_on_demand
-    from lakeward.dbt import DbtProject, connection_variables, dbt_process, find_project, write_profiles
+    from lakeward.dbt import (
+        DbtProject,
+        connection_variables,
+        dbt_process,
+        declared_catalogs,
+        find_project,
+        write_profiles,
+    )
     from lakeward.workspace import WAREHOUSE_ID
 
     place = Path(_value(arguments, "--project-dir") or os.environ.get("DBT_PROJECT_DIR") or ".")
@@ -77,7 +86,7 @@ def dbt(
     project = find_project(place.absolute()) or DbtProject(place, {})
     layer = _layer(project, added)
     profile = UserProfile.of(project, arguments, catalog=catalog, schema=schema)
-    create_catalogs([*profile.catalogs, *project.catalogs])
+    create_catalogs([*profile.catalogs, *declared_catalogs(project, profile.given)])
     context = find_context(target, variables, needs_bundle=False)
     with (
         tempfile.TemporaryDirectory(prefix="lakeward-dbt-") as temporary,
@@ -85,18 +94,25 @@ def dbt(
             context.settings, lambda line: click.echo(line, err=True, nl=False), context.bundle
         ),
     ):
+        # A profile of the user may read the variables with other defaults, so that they are not set for it.
+        own = {"catalog": context.settings.catalog, "schema": _DEFAULT_SCHEMA} if profile.is_missing else {}
         connection = connection_variables(
             warehouse=WAREHOUSE_ID,
-            # Profiles of users read them, too.
-            catalog=catalog or os.environ.get("DBT_CATALOG") or context.settings.catalog,
-            schema=schema or os.environ.get("DBT_SCHEMA") or _DEFAULT_SCHEMA,
+            catalog=catalog or os.environ.get("DBT_CATALOG") or own.get("catalog", ""),
+            schema=schema or os.environ.get("DBT_SCHEMA") or own.get("schema", ""),
         )
         profiles = Path(temporary) / "profiles"
         write_profiles(profiles, profile.connected(connection))
         environ = {**(layer.environ() if layer is not None else os.environ), **connection}
         python = layer.python if layer is not None else None
         command = dbt_process(list(_without_profiles(arguments)), python)
-        return _run(command, {**environ, "DBT_PROFILES_DIR": str(profiles)})
+        started = time.time()
+        code = _run(command, {**environ, "DBT_PROFILES_DIR": str(profiles)})
+    if code:
+        results = results_file(project.folder, project.content, _value(arguments, "--target-path"))
+        for hint in failure_hints(results, started, context.settings):
+            click.echo(f"  → {hint}", err=True)
+    return code
 
 
 @dataclass(frozen=True)
@@ -108,12 +124,14 @@ class UserProfile:
         name: The profile of the project.
         target: The output that the command line selects, None without one.
         replaced: Fields of the output that the command line gives values for.
+        given: The variables of the option `--vars`.
     """
 
     profiles: Mapping[str, Any]
     name: str
     target: str | None
     replaced: Mapping[str, str]
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -127,22 +145,32 @@ class UserProfile:
             catalog: The catalog to use instead of the profile's.
             schema: The schema to use instead of the profile's.
         """
-        from lakeward.dbt import find_profiles
+        from lakeward.dbt import find_profiles, parse_variables
 
         given = {"catalog": catalog, "schema": schema}
         return cls(
             find_profiles(project.folder, _value(arguments, _PROFILES_OPTION)),
             _value(arguments, "--profile") or os.environ.get("DBT_PROFILE") or project.profile,
             _value(arguments, "--target") or _value(arguments, "-t") or os.environ.get("DBT_TARGET"),
-            {field: value for field, value in given.items() if value is not None},
+            {name: value for name, value in given.items() if value is not None},
+            parse_variables(_value(arguments, "--vars")),
         )
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether dbt gets the profile of a warehouse, because the user has no such profile."""
+        from lakeward.dbt import has_outputs
+
+        return not has_outputs(self.profiles, self.name)
 
     @property
     def catalogs(self) -> tuple[str, ...]:
         """Return the catalog of the output; on the platform it exists."""
         from lakeward.dbt import catalog_of
 
-        name = self.replaced.get("catalog") or catalog_of(self.profiles, self.name, self.target)
+        name = self.replaced.get("catalog") or catalog_of(
+            self.profiles, self.name, self.target, given=self.given
+        )
         return (name,) if name else ()
 
     def connected(self, connection: Mapping[str, str]) -> dict[str, Any]:
@@ -154,12 +182,12 @@ class UserProfile:
         from lakeward.dbt import local_profiles, missing_variables
 
         missing = missing_variables(self.profiles, self.name, self.target, {**os.environ, **connection})
-        for field, variable in missing.items():
-            option = "schema" if field == "schema" else "catalog"
+        for part, variable in missing.items():
+            option = "schema" if part == "schema" else "catalog"
             if option not in self.replaced:
                 raise ConfigurationError(
                     "DBT_VARIABLE_MISSING",
-                    f"The profile `{self.name}` reads its {field} from {variable}, which is not set.",
+                    f"The profile `{self.name}` reads its {part} from {variable}, which is not set.",
                     next_step=f"Set it, or name one: lakeward dbt --{option} NAME …",
                 )
         return local_profiles(

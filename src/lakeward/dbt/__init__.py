@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
+    from lakeward.dbt.catalogs import declared_catalogs
     from lakeward.dbt.process import dbt_process
     from lakeward.dbt.profiles import (
         catalog_of,
         connection_variables,
         find_profiles,
+        has_outputs,
         local_profiles,
         missing_variables,
         warehouse_profile,
@@ -29,5 +31,6 @@ if TYPE_CHECKING:
         has_databricks_adapter,
         project_folder,
     )
+    from lakeward.dbt.variables import parse_variables
 
 __getattr__ = lazy_exports(__name__, __file__)

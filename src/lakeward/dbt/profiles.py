@@ -7,11 +7,12 @@ https://docs.getdbt.com/docs/core/connect-data-platform/profiles.yml
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lakeward.dbt.variables import EXPRESSION, with_variables
+from lakeward.dbt.yaml_files import load_yaml
 from lakeward.dbutils import record_secret
 from lakeward.errors import ConfigurationError
 from lakeward.workspace_connection import NO_WORKSPACE, WORKSPACE_ID, process_connection
@@ -28,10 +29,6 @@ _REPLACED = (
     *_CONNECTION,
     *("auth_type", "client_id", "client_secret", "azure_client_id", "azure_client_secret"),
     *("oauth_redirect_url", "oauth_scopes", "connection_parameters"),
-)
-
-_VARIABLE = re.compile(
-    r"""\{\{\s*env_var\(\s*["'](?P<name>\w+)["']\s*(?:,\s*["'](?P<otherwise>[^"']*)["']\s*)?\)\s*\}\}"""
 )
 
 
@@ -98,6 +95,7 @@ def local_profiles(
     profile = profiles.get(name)
     outputs = profile.get("outputs") if isinstance(profile, dict) else None
     if not isinstance(profile, dict) or not isinstance(outputs, dict):
+        # As `has_outputs`, which types cannot follow.
         own = warehouse_profile(name, variables, target=target or _OWN_TARGET)
         return local_profiles(own, name, variables, replaced=replaced) if replaced else own
     selected = selected_output(profile, target)
@@ -119,44 +117,56 @@ def local_profiles(
     return {name: {**profile, "outputs": connected}}
 
 
-def selected_output(profile: Mapping[str, Any], target: str | None) -> str:
+def has_outputs(profiles: Mapping[str, Any], name: str) -> bool:
+    """Return whether the user's `profiles.yml` has the profile `name`, with outputs."""
+    profile = profiles.get(name)
+    return isinstance(profile, dict) and isinstance(profile.get("outputs"), dict)
+
+
+def selected_output(
+    profile: Mapping[str, Any], target: str | None, environ: Mapping[str, str] = os.environ
+) -> str:
     """Return the name of the output that dbt uses: that of the command line, else that of the profile."""
-    return str(target or profile.get("target") or _DEFAULT_TARGET)
+    return target or with_variables(str(profile.get("target") or ""), environ) or _DEFAULT_TARGET
 
 
 def catalog_of(
-    profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str] = os.environ
+    profiles: Mapping[str, Any],
+    name: str,
+    target: str | None,
+    environ: Mapping[str, str] = os.environ,
+    given: Mapping[str, Any] | None = None,
 ) -> str | None:
     """Return the catalog of the output that dbt uses; None where it has none, or an expression of Jinja.
 
-    Of expressions, those of a variable alone are known: `{{ env_var('CATALOG', 'main') }}`.
+    Of expressions, those of variables are known: `dev_{{ env_var('CATALOG', 'main') | lower }}`.
     """
-    output = _output(profiles, name, target)
-    stated = str(output.get("catalog") or output.get("database") or "")
-    variable = _VARIABLE.fullmatch(stated)
-    if variable:
-        stated = environ.get(variable["name"]) or variable["otherwise"] or ""
-    return stated if stated and "{{" not in stated else None
+    output = _output(profiles, name, target, environ)
+    stated = with_variables(str(output.get("catalog") or output.get("database") or ""), environ, given)
+    return stated if stated and "{" not in stated else None
 
 
 def missing_variables(
     profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the fields for catalog and schema whose variable is not set, with its name."""
-    output = _output(profiles, name, target)
+    output = _output(profiles, name, target, environ)
     found = {}
     for field in ("catalog", "database", "schema"):
-        for variable in _VARIABLE.finditer(str(output.get(field) or "")):
-            if variable["otherwise"] is None and variable["name"] not in environ:
+        for variable in EXPRESSION.finditer(str(output.get(field) or "")):
+            is_set = variable["otherwise"] is not None or variable["name"] in environ
+            if variable["kind"] == "env_var" and not is_set:
                 found[field] = variable["name"]
     return found
 
 
-def _output(profiles: Mapping[str, Any], name: str, target: str | None) -> Mapping[str, Any]:
+def _output(
+    profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str]
+) -> Mapping[str, Any]:
     """Return the output of a profile that dbt uses; empty without one."""
     profile = profiles.get(name) or {}
     outputs = profile.get("outputs") if isinstance(profile, dict) else None
-    output = outputs.get(selected_output(profile, target)) if isinstance(outputs, dict) else None
+    output = outputs.get(selected_output(profile, target, environ)) if isinstance(outputs, dict) else None
     return output if isinstance(output, dict) else {}
 
 
@@ -181,11 +191,10 @@ def find_profiles(
 
 
 def _read_profiles(file: Path) -> Mapping[str, Any]:
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe").load(file)
+        found = load_yaml(file)
     except (OSError, UnicodeError, YAMLError) as error:
         message = f"{file} cannot be read: {' '.join(str(error).split())}"
         raise ConfigurationError(

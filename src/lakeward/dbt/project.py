@@ -5,7 +5,8 @@ Source: https://docs.getdbt.com/reference/dbt_project.yml
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,14 +17,13 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from lakeward.dbt.variables import with_variables
+from lakeward.dbt.yaml_files import load_yaml
+
 PROJECT_FILE = "dbt_project.yml"
 _TRIED = SpecifierSet(">=1.10,<1.12")
 _TRIED_VERSIONS = [Version(f"1.{minor}.{patch}") for minor in (10, 11) for patch in range(40)]
 # The versions of dbt and of its adapter that were tried (docs/dbt.md).
-
-
-_RESOURCES = ("models", "seeds", "snapshots")
-_CATALOG_FIELDS = ("+database", "+catalog", "database", "catalog")
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,8 @@ class DbtProject:
     @property
     def profile(self) -> str:
         """Return the name of the project's profile."""
-        return str(self.content.get("profile") or self.content.get("name") or "databricks")
-
-    @property
-    def catalogs(self) -> tuple[str, ...]:
-        """Return the catalogs that the file names for resources, expressions of Jinja left out."""
-        stated = (name for kind in _RESOURCES for name in _databases(self.content.get(kind)))
-        return tuple(dict.fromkeys(name for name in stated if "{" not in name))
+        stated = str(self.content.get("profile") or self.content.get("name") or "")
+        return with_variables(stated, os.environ) or "databricks"
 
     def requirements(self, declared: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return the packages that run the project, by name, and those of `declared` that cannot.
@@ -76,16 +71,6 @@ class DbtProject:
             return SpecifierSet()
 
 
-def _databases(settings: object) -> Iterator[str]:
-    """Yield the catalogs in the settings of a kind of resources, which are nested by folders."""
-    if isinstance(settings, dict):
-        for key, value in settings.items():
-            if key in _CATALOG_FIELDS and isinstance(value, str):
-                yield value
-            else:
-                yield from _databases(value)
-
-
 def find_project(folder: Path) -> DbtProject | None:
     """Return the project of a folder; None without one."""
     place = project_folder(folder)
@@ -107,11 +92,10 @@ def has_databricks_adapter() -> bool:
 
 def _read_yaml(file: Path) -> Mapping[str, Any]:
     """Return the mapping in a YAML file; empty for a file that is missing, broken or something else."""
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe").load(file)
+        found = load_yaml(file)
     except (OSError, UnicodeError, YAMLError):
         return {}
     return found if isinstance(found, dict) else {}

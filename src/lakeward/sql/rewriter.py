@@ -21,6 +21,7 @@ from lakeward.sql.constructs import (
     dropped_tables,
     event_log,  # noqa: F401  # registers a function
     expressions,
+    extended_listings,
     external_locations,
     foreign_objects,
     functions,
@@ -74,6 +75,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *schemas.CONSTRUCTS,
     *catalog_listings.CONSTRUCTS,
     *listings.CONSTRUCTS,
+    *extended_listings.CONSTRUCTS,
     *volumes.CONSTRUCTS,
     *expressions.CONSTRUCTS,
     *transactions.CONSTRUCTS,

@@ -26,6 +26,10 @@ SHOW VIEWS IN main.corpus_listings LIKE 'v*'
 -- Local temporary views are listed with each schema
 SHOW VIEWS IN main.default LIKE 'corpus_temporary'
 --> ["", "corpus_temporary", true]
+SHOW TABLE EXTENDED IN main.corpus_nothing LIKE 'nothing'
+--! SCHEMA_NOT_FOUND
+SHOW TABLE EXTENDED IN main.corpus_listings
+--! PARSE_SYNTAX_ERROR
 SHOW TABLE EXTENDED IN main.corpus_listings LIKE 'nothing'
 --= database, tableName, isTemporary, information
 --> ok

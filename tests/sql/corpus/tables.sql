@@ -119,6 +119,24 @@ INSERT INTO r AS t BY NAME REPLACE ON t.k = s.k (SELECT 'named' AS v, 2 AS k) AS
 --> ok
 SELECT k, v FROM r WHERE k = 2
 --> [2, "named"]
+INSERT INTO r AS t REPLACE ON t.k = s.k AND t.k = 2 VALUES (2, 'inline'), (3, 'third') AS s(k, v)
+--> ok
+INSERT INTO r AS t REPLACE ON (t.k = s.k) VALUES (2, 'without AS'), (3, 'fourth') s (k, v)
+--> ok
+INSERT INTO r AS t REPLACE ON t.k <=> s.col1 VALUES (2, 'unnamed') AS s
+--> ok
+INSERT INTO r AS t REPLACE ON t.k = s.`low` (SELECT 3, 'listed') AS s(`low`, w)
+--> ok
+INSERT INTO r AS t REPLACE ON t.k = s.low (VALUES (3, CAST('values' AS STRING))) s(low, w)
+--> ok
+SELECT k, v FROM r WHERE k IN (2, 3) ORDER BY k
+--> [2, "unnamed"], [3, "values"]
+INSERT INTO r AS t REPLACE ON t.k = low VALUES (3, CAST('cast' AS STRING)), (3, 'z') AS s(low, w) ORDER BY w LIMIT 1
+--> ok
+SELECT k, v FROM r WHERE k = 3
+--> [3, "cast"]
+DELETE FROM r WHERE k = 3
+--> ok
 INSERT INTO r t BY NAME REPLACE USING (k) SELECT 'new' AS v, 2 AS k
 --> ok
 INSERT INTO r (v, k) REPLACE USING (k) SELECT 'nine' AS q, 9 AS p

@@ -46,7 +46,7 @@ public class LinkLogStore extends HadoopFileSystemLogStore {
             try {
                 while (lines.hasNext()) {
                     String line = (String) lines.next();
-                    if (line.startsWith("{\"commitInfo\"")) information = line;
+                    if (line.startsWith("{\"commitInfo\"")) information = line = ReplacingWrites.named(line);
                     writer.write(line);
                     writer.write("\n");
                 }

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _QUERY = ("SELECT", "VALUES", "TABLE", "WITH", "FROM", "MAP", "REDUCE")
+_BEHIND_ROWS = (
+    *("UNION", "EXCEPT", "MINUS", "INTERSECT"),
+    *("ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "WINDOW"),
+)
 # True in the rows to insert; the same rows with false find the rows that they replace.
 _IS_INSERTED = "__lakeward_comes"
 
@@ -171,21 +175,48 @@ def _opens_query(cursor: TokenCursor) -> bool:
 
 
 def _query(cursor: TokenCursor) -> tuple[str, str | None]:
-    """Read the query, and its alias if it is in parentheses."""
+    """Read the query, and its alias if it is in parentheses, or an inline table."""
     begin = cursor.at
     if not _opens_query(cursor):
         if cursor.next is None:
             raise Unmatched
+        alias = _inline_table_alias(cursor)
         cursor.finish()
-        return cursor.text(begin), None
+        return cursor.text(begin), alias
     cursor.skip()
     end = cursor.at
     if cursor.next is None:
         return cursor.text(begin, end), None
     cursor.words("AS")
     source = cursor.part()
+    if not cursor.words("("):
+        cursor.end()
+        return cursor.text(begin, end), source
+    cursor.part_list()
     cursor.end()
-    return cursor.text(begin, end), source
+    return "FROM " + cursor.text(begin), source
+
+
+def _inline_table_alias(cursor: TokenCursor) -> str | None:
+    """Read an inline table and return its alias: `VALUES (1), (2) AS s(id)`; None for another query."""
+    if not cursor.words("VALUES"):
+        return None
+    while cursor.ahead(1) and cursor.word not in _BEHIND_ROWS:
+        is_row = cursor.word == "("
+        cursor.skip()
+        if cursor.words("AS") or (is_row and _is_alias(cursor)):
+            mark = cursor.at
+            alias = cursor.part()
+            if cursor.words("("):
+                cursor.part_list()
+            if not cursor.ahead(1):
+                return alias
+            cursor.at = mark
+    return None
+
+
+def _is_alias(cursor: TokenCursor) -> bool:
+    return any(token.is_name and token.word not in _BEHIND_ROWS for token in cursor.ahead(1))
 
 
 CONSTRUCTS = in_area(

@@ -94,12 +94,6 @@ def _show_absent(cursor: TokenCursor) -> ListNothing:
     return ListNothing(_ABSENT[kind])
 
 
-def _show_table_extended(cursor: TokenCursor) -> RenameFirstColumn:
-    cursor.need("SHOW", "TABLE", "EXTENDED")
-    cursor.finish()
-    return RenameFirstColumn("database", cursor.text(0))
-
-
 def _show_columns(cursor: TokenCursor) -> Edits | Refusal:
     """Rewrite SHOW COLUMNS IN t IN catalog.schema: Spark takes the second name as a schema's alone."""
     cursor.need("SHOW", "COLUMNS")
@@ -150,13 +144,6 @@ CONSTRUCTS = in_area(
         note="the first column is `database`; temporary views are listed, too",
         statement=_show_tables,
         trigger=BEGINNING + r"show\s+tables\b",
-    ),
-    Construct(
-        name="SHOW TABLE EXTENDED",
-        example="SHOW TABLE EXTENDED IN main.default LIKE '*'",
-        note="the first column is `database`",
-        statement=_show_table_extended,
-        trigger=BEGINNING + r"show\s+table\s+extended\b",
     ),
     Construct(
         name="SHOW VIEWS",
