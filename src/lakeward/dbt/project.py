@@ -97,10 +97,11 @@ def project_folder(folder: Path) -> Path | None:
     return next((place for place in (folder, *folder.parents) if (place / PROJECT_FILE).is_file()), None)
 
 
-def has_databricks_adapter() -> bool:
-    """Return whether this process can import dbt and its adapter for Databricks."""
+def has_dbt(adapter: str | None = None) -> bool:
+    """Return whether this process can import dbt and, with its name, an adapter."""
+    modules = ["dbt.cli", *([f"dbt.adapters.{adapter}"] if adapter else [])]
     try:
-        return find_spec("dbt.cli") is not None and find_spec("dbt.adapters.databricks") is not None
+        return all(find_spec(module) for module in modules)
     except ModuleNotFoundError:
         return False
 
