@@ -5,8 +5,8 @@ Source: https://docs.databricks.com/aws/en/jobs/notebook and …/jobs/task-param
 
 from __future__ import annotations
 
-import contextlib
 import json
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 from lakeward.errors import ConfigurationError, JobError
@@ -41,9 +41,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     def action() -> None:
         from lakeward.session import session
 
-        with contextlib.ExitStack() as stack:
-            if context.stdout is not None:
-                stack.enter_context(contextlib.redirect_stdout(context.stdout))
+        with redirect_stdout(context.stdout) if context.stdout is not None else nullcontext():
             done = run(
                 path,
                 spark=session(context.settings),

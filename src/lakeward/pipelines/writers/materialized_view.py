@@ -146,11 +146,11 @@ class _ViewWriter:
             # Another writer committed in between: what was applied may not fit to its rows.
             return None
         info = after.commit().info.get("operationMetrics", {}) if changed else {}
-        result = FlowResult(flow.name, _count(info, "Inserted", "Updated"), note=refresh.plan.chosen)
-        if "numTargetRowsInserted" not in info:
-            result.rows_written = int(info.get("numOutputRows", 0))
+        if "numTargetRowsInserted" in info:
+            written, deleted = _count(info, "Inserted", "Updated"), _count(info, "Deleted")
         else:
-            result.deleted = _count(info, "Deleted")
+            written, deleted = int(info.get("numOutputRows", 0)), None
+        result = FlowResult(flow.name, written, deleted=deleted, note=refresh.plan.chosen)
         if expectations:
             counts = self._counts_of_added(refresh, metric, result.rows_written)
             result.counted.append(CountedExpectations(dataset.name, expectations, counts))
