@@ -116,7 +116,11 @@ def _settings() -> Settings:
 
     settings = current_settings()
     if settings is None:
-        raise PipelineError("NO_TEST_SESSION", "run() takes the session of the fixture test_spark.")
+        raise PipelineError(
+            "NO_TEST_SESSION",
+            "run() takes the session of the fixture test_spark.",
+            next_step="Add the parameter test_spark to the test function.",
+        )
     return settings
 
 

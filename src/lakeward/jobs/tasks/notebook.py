@@ -27,7 +27,11 @@ def prepare(context: Context, task: Task) -> Action | None:
 
     name = str(task.spec.get("notebook_path") or "")
     if not name:
-        raise ConfigurationError("TASK_INVALID", f"The task `{task.key}` needs notebook_path.")
+        raise ConfigurationError(
+            "TASK_INVALID",
+            f"The task `{task.key}` needs notebook_path.",
+            next_step="Name the notebook: notebook_path: ./notebook.py",
+        )
     root = folder_of_files(context.bundle.root, context.job, task, task.spec)
     path, _ = load_notebook(_file(context, name, root))
     parameters = {

@@ -263,6 +263,8 @@ def replace_spec(what: str, values: Mapping[str, Any]) -> ReplaceSpec | None:
     repeated = sorted({column for column in using if using.count(column) > 1})
     if repeated:
         raise PipelineError(
-            "INVALID_REPLACE_FLOW", f"{what}(replace_using=…) names {', '.join(repeated)} more than once."
+            "INVALID_REPLACE_FLOW",
+            f"{what}(replace_using=…) names {', '.join(repeated)} more than once.",
+            next_step="Name each column once.",
         )
     return ReplaceSpec(using, sequence_by)

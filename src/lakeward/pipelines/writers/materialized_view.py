@@ -195,7 +195,11 @@ class _ViewWriter:
             replace_table(df, dataset, update.owner, metadata, None if update.full_refresh else self.before)
         after = load_table(spark, dataset.key)
         if after is None:
-            raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")
+            raise PipelineError(
+                "TABLE_VANISHED",
+                f"`{dataset.name}` was dropped while it was being written.",
+                next_step="Run the update again.",
+            )
         commit = after.commit()
         rows = commit.rows_written if update.update_id in (commit.user_metadata or "") else None
         found = self.metrics.take(names)
