@@ -38,6 +38,7 @@ from lakeward.pipelines.incremental.view_writes import (
 from lakeward.pipelines.storage.computed_rows import computed_rows
 from lakeward.pipelines.storage.delta_tables import read_stored_rows
 from lakeward.pipelines.storage.key_ranges import target_condition
+from lakeward.spark_internals import JavaObject
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -210,7 +211,7 @@ class ViewRefresh:
         merged = merge_expressions(root, top, columns)
         assert merged is not None
 
-        def aggregates(rows: Any) -> DataFrame:
+        def aggregates(rows: JavaObject) -> DataFrame:
             return frame_of(self.query.sparkSession, _replaced(rules, root, top, rules.above(top, rows)))
 
         delta = rules.changed_input(top)
@@ -249,7 +250,7 @@ class ViewRefresh:
         return frame_of(self.query.sparkSession, plan)
 
 
-def _replaced(rules: DeltaRules, root: PlanNode, top: PlanNode, plan: Any) -> Any:
+def _replaced(rules: DeltaRules, root: PlanNode, top: PlanNode, plan: JavaObject) -> JavaObject:
     """Return the operators above `top`, on the rows of `plan`."""
     if root is top:
         return plan
