@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from lakeward.dbt.process import dbt_process
+    from lakeward.dbt.process import dbt_process, has_dbt
     from lakeward.dbt.profiles import (
         UserProfile,
         connection_variables,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         PROJECT_FILE,
         DbtProject,
         find_project,
-        has_dbt,
         project_folder,
     )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +94,6 @@ def find_project(folder: Path) -> DbtProject | None:
 def project_folder(folder: Path) -> Path | None:
     """Return `folder` or the nearest folder above it that has a project, as dbt does; None without one."""
     return next((place for place in (folder, *folder.parents) if (place / PROJECT_FILE).is_file()), None)
-
-
-def has_dbt(adapter: str | None = None) -> bool:
-    """Return whether this process can import dbt and, with its name, an adapter."""
-    modules = ["dbt.cli", *([f"dbt.adapters.{adapter}"] if adapter else [])]
-    try:
-        return all(find_spec(module) for module in modules)
-    except ModuleNotFoundError:
-        return False
 
 
 def _read_yaml(file: Path) -> Mapping[str, Any]:
