@@ -11,7 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SeedError
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.quoting import quote_name
 from lakeward.seeds.declarations import DeclaredSeed, declared_seeds
 from lakeward.seeds.frames import frame_of_files
@@ -42,7 +42,7 @@ def reserve_names(spark: SparkSession) -> None:
     conf.setConfString("lakeward.seeds.declared", ",".join(names))
 
 
-def _retry_with_seed(before: Any) -> Any:
+def _retry_with_seed(before: Wrapped) -> Any:
     from pyspark.errors import AnalysisException
 
     @wraps(before)
@@ -77,7 +77,7 @@ def _for_name(entry: Any) -> Any:
     return classmethod(for_name)
 
 
-def _exists_with_seed(before: Any) -> Any:
+def _exists_with_seed(before: Wrapped) -> Any:
     @wraps(before)
     def table_exists(self: Any, tableName: str, dbName: str | None = None) -> bool:
         if before(self, tableName, dbName):

@@ -21,7 +21,7 @@ import pytest
 
 from lakeward import patching
 from lakeward.errors import ConfigurationError, PipelineError
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def fill(module: ModuleType) -> None:
     vars(module)["__all__"] = ["TestPipeline", "test_spark"]
 
 
-def _creating(before: Any) -> Any:
+def _creating(before: Wrapped) -> Any:
     from pyspark.errors import AnalysisException
 
     @wraps(before)
