@@ -17,9 +17,9 @@ _CONDITION = re.compile(r"[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*")
 # The page of a package: where to read on.
 PAGES = {
     "autoloader": "auto-loader.md", "bundle": "bundle.md", "check": "check.md", "cli": "index.md",
-    "copy_into": "loading.md", "databricks_shims": "surroundings.md", "dbutils": "surroundings.md",
-    "doctor": "doctor.md", "environments": "your-repository.md", "jobs": "jobs.md",
-    "notebooks": "notebooks.md", "pipelines": "pipelines.md", "seeds": "testing.md",
+    "copy_into": "loading.md", "databricks_shims": "surroundings.md", "dbt": "dbt.md",
+    "dbutils": "surroundings.md", "doctor": "doctor.md", "environments": "your-repository.md",
+    "jobs": "jobs.md", "notebooks": "notebooks.md", "pipelines": "pipelines.md", "seeds": "testing.md",
     "session": "sessions.md", "sql": "sql.md",
     "streaming": "streaming.md", "testing": "testing.md", "workspace": "workspace.md",
 }  # fmt: skip

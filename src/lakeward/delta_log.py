@@ -134,7 +134,9 @@ def read_table(folder: Path) -> TableState:
         commits, checkpoints, listed = _listing(log)
     except FileNotFoundError:
         raise LakewardError(
-            "DELTA_TABLE_NOT_FOUND", f"{folder.name} has no _delta_log: it is not a Delta table."
+            "DELTA_TABLE_NOT_FOUND",
+            f"{folder.name} has no _delta_log: it is not a Delta table.",
+            next_step="Name the folder of a Delta table.",
         ) from None
     except OSError as error:
         raise _unreadable("_delta_log", error) from None
@@ -145,7 +147,11 @@ def read_table(folder: Path) -> TableState:
             _replay(reader, file, _checkpoint_actions)
     newest = max(commits, default=start)
     if newest is None:
-        raise LakewardError("DELTA_LOG_INCOMPLETE", f"The log of {folder.name} has no commit.")
+        raise LakewardError(
+            "DELTA_LOG_INCOMPLETE",
+            f"The log of {folder.name} has no commit.",
+            next_step="Restore the files of its _delta_log, or write the table again.",
+        )
     for version in range(0 if start is None else start + 1, newest + 1):
         if version not in commits:
             raise LakewardError(

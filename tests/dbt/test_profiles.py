@@ -9,10 +9,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from lakeward.dbt import (
-    catalog_of,
+    UserProfile,
     connection_variables,
     find_profiles,
-    local_profiles,
     warehouse_profile,
     write_profiles,
 )
@@ -48,9 +47,8 @@ def test_each_output_for_databricks_has_the_connection_and_keeps_the_rest(
 ) -> None:
     kept = {"type": "databricks", "schema": "{{ env_var('S') }}", "catalog": "c", "threads": 8}
     there = {"host": "adb-1.azuredatabricks.net", "http_path": "/sql/1.0/warehouses/f", **SIGN_IN[way]}
-    found = local_profiles(
-        profiles(dev={**kept, **there}, prod={**kept, **there}), "shop", variables, target=target
-    )
+    profile = UserProfile(profiles(dev={**kept, **there}, prod={**kept, **there}), "shop", target)
+    found = profile.connected(variables, {"S": "mine"})
     connected = {**kept, "host": HOST, "http_path": HTTP_PATH, "token": TOKEN}
     assert found == {"shop": {"target": "dev", "outputs": {"dev": connected, "prod": connected}}}
 
@@ -61,7 +59,7 @@ def test_a_project_without_a_profile_has_the_one_of_a_warehouse(
     variables: dict[str, str], given: dict[str, Any], target: str | None
 ) -> None:
     name = "shop" if given != profiles() else "missing"
-    found = local_profiles(given, name, variables, target=target)[name]
+    found = UserProfile(given, name, target).connected(variables)[name]
     output = found["outputs"][found["target"]]
     assert found["target"] == (target or "local")
     assert (output["type"], output["host"]) == ("databricks", HOST)
@@ -75,7 +73,9 @@ def test_names_of_the_command_line_replace_those_of_the_profile(
     variables: dict[str, str], given: dict[str, Any]
 ) -> None:
     replaced = {"catalog": "own", "schema": "mine"}
-    (output,) = local_profiles(given, "shop", variables, replaced=replaced)["shop"]["outputs"].values()
+    profile = UserProfile(given, "shop", replaced=replaced)
+    (output,) = profile.connected(variables)["shop"]["outputs"].values()
+    assert profile.catalog() == "own"
     assert {field: output[field] for field in replaced} == replaced
     assert "database" not in output, "another name of the catalog"
 
@@ -90,12 +90,12 @@ def test_an_output_for_another_platform_is_refused_with_one_that_is_not(
 ) -> None:
     given = profiles(dev={"type": kind}, **others)
     with pytest.raises(ConfigurationError) as caught:
-        local_profiles(given, "shop", variables)
+        UserProfile(given, "shop").connected(variables)
     assert caught.value.condition == "DBT_PROFILE_NOT_SUPPORTED"
     assert f"`dev` of the profile `shop` is for {kind}" in caught.value.message
     assert advice in (caught.value.next_step or "")
     if others:
-        outputs = local_profiles(given, "shop", variables, target="lake")["shop"]["outputs"]
+        outputs = UserProfile(given, "shop", "lake").connected(variables)["shop"]["outputs"]
         assert outputs["lake"]["host"] == HOST
         assert outputs["dev"] == {"type": kind}, "outputs that are not used stay as they are"
 
@@ -123,9 +123,9 @@ def test_an_output_for_another_platform_is_refused_with_one_that_is_not(
 def test_the_catalog_of_a_profile(field: str, stated: str, catalog: str | None) -> None:
     given = profiles(dev={"type": "databricks", field: stated}, prod={"type": "databricks"})
     environ, options = {"CATALOG": "of_the_variable"}, {"catalog": "of_the_option"}
-    assert catalog_of(given, "shop", None, environ, options) == catalog
-    assert catalog_of(given, "shop", "prod", environ) is None
-    assert catalog_of(given, "missing", None, environ) is None
+    assert UserProfile(given, "shop", given=options).catalog(environ) == catalog
+    assert UserProfile(given, "shop", "prod").catalog(environ) is None
+    assert UserProfile(given, "missing").catalog(environ) is None
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,13 @@ def test_variables_select_the_output(
     outputs = {name: {"type": "databricks", "catalog": f"c_{name}"} for name in ("dev", "prod")}
     given = {"shop": {"target": stated, "outputs": {**outputs, "lake": {"type": "duckdb"}}}}
     known = {"dev": "c_dev", "prod": "c_prod"}
-    assert catalog_of(given, "shop", None, environ) == known.get(selected)
-    assert catalog_of(given, "shop", "dev", environ) == "c_dev"
+    assert UserProfile(given, "shop").catalog(environ) == known.get(selected)
+    assert UserProfile(given, "shop", "dev").catalog(environ) == "c_dev"
     monkeypatch.setenv("TARGET", "lake")
     with pytest.raises(ConfigurationError, match="`lake`"):
-        local_profiles({"shop": {**given["shop"], "target": "{{ env_var('TARGET') }}"}}, "shop", variables)
+        UserProfile({"shop": {**given["shop"], "target": "{{ env_var('TARGET') }}"}}, "shop").connected(
+            variables
+        )
 
 
 def test_profiles_are_looked_for_where_dbt_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

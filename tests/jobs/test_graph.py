@@ -46,6 +46,7 @@ def test_a_cycle_is_refused_and_shown(graph: dict[str, str], ring: str) -> None:
         sort_tasks("j", tasks(**graph))
     assert caught.value.condition == "TASK_CYCLE"
     assert f"circle: {ring}." in caught.value.message
+    assert caught.value.next_step
 
 
 def test_an_unknown_dependency_names_near_misses() -> None:
@@ -111,3 +112,4 @@ def test_an_incomplete_definition_is_refused(definition: dict[str, object], cond
     with pytest.raises(ConfigurationError) as caught:
         tasks_of("j", definition)
     assert caught.value.condition == condition
+    assert caught.value.next_step

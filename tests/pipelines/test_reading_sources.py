@@ -211,5 +211,5 @@ def test_a_source_that_is_no_text_is_named_and_not_quoted(tmp_path: Path, name: 
     with pytest.raises(PipelineError) as caught:
         load_source(tmp_path / name, {"spark": None}, root=None)
     assert caught.value.condition == "PIPELINE_SOURCE_SYNTAX_ERROR"
-    assert str(caught.value).endswith("it is not UTF-8 text.")
+    assert caught.value.message.endswith("it is not UTF-8 text.")
     assert len(str(caught.value)) < 300

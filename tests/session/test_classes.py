@@ -96,5 +96,6 @@ def test_a_runtime_that_cannot_have_an_archive_is_queried_once(cut_down: Path) -
     assert Path(f"{cut_down}.calls").read_text() == "\n"
 
 
-def test_switched_off_nothing_is_requested(java: Path) -> None:
-    assert class_options(java, "", "4.2.0", {"LAKEWARD_CLASS_ARCHIVE": "0"}) == []
+def test_switched_off_nothing_is_requested(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKEWARD_CLASS_ARCHIVE", "0")
+    assert class_options(java, "", "4.2.0") == []

@@ -12,7 +12,7 @@ from lakeward.autoloader.query_start import start_query
 from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, hide_metadata, raw_metadata_field
 from lakeward.autoloader.streams.query_progress import to_databricks_progress
 from lakeward.errors import CloudFilesError
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.spark_internals import java_session, jvm_view, use_python_progress
 from lakeward.user_code import warn_user
 
@@ -69,7 +69,7 @@ def _record_options(state: _ReaderState, /, **options: Any) -> None:
 def _recording(record: Callable[..., None]) -> Callable[[Any], Any]:
     """Return the patch of a reader's method that calls `record` with the method's arguments first."""
 
-    def patch(before: Any) -> Any:
+    def patch(before: Wrapped) -> Any:
 
         @wraps(before)
         def method(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -81,7 +81,7 @@ def _recording(record: Callable[..., None]) -> Callable[[Any], Any]:
     return patch
 
 
-def _patch_stream_load(before: Any) -> Any:
+def _patch_stream_load(before: Wrapped) -> Any:
 
     @wraps(before)
     def load(self: Any, path: Any = None, format: Any = None, schema: Any = None, **options: Any) -> Any:
@@ -97,7 +97,7 @@ def _patch_stream_load(before: Any) -> Any:
     return load
 
 
-def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
+def _load_cloud_files(reader: Any, before: Wrapped, path: str | None) -> Any:
     from pyspark.sql.types import StructType
 
     from lakeward.autoloader.data_sources import CloudFilesDataSource, register_data_source
@@ -125,7 +125,7 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     return raw if own_metadata else hide_metadata(raw, columns.names)
 
 
-def _patch_batch_load(before: Any) -> Any:
+def _patch_batch_load(before: Wrapped) -> Any:
 
     @wraps(before)
     def load(self: Any, path: Any = None, format: Any = None, schema: Any = None, **options: Any) -> Any:
@@ -175,7 +175,7 @@ def _make_excel(_: Any) -> Any:
     return excel
 
 
-def _patch_start(before: Any) -> Any:
+def _patch_start(before: Wrapped) -> Any:
 
     @wraps(before)
     def start(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -184,7 +184,7 @@ def _patch_start(before: Any) -> Any:
     return start
 
 
-def _translate_errors(before: Any) -> Any:
+def _translate_errors(before: Wrapped) -> Any:
 
     @wraps(before)
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -203,7 +203,7 @@ def _translate_errors(before: Any) -> Any:
     return method
 
 
-def _translate_exception(before: Any) -> Any:
+def _translate_exception(before: Wrapped) -> Any:
 
     @wraps(before)
     def exception(self: Any) -> Any:
@@ -214,7 +214,7 @@ def _translate_exception(before: Any) -> Any:
     return exception
 
 
-def _translate_read_errors(before: Any) -> Any:
+def _translate_read_errors(before: Wrapped) -> Any:
 
     @wraps(before)
     def convert_exception(e: Any) -> Any:
@@ -225,7 +225,7 @@ def _translate_read_errors(before: Any) -> Any:
     return convert_exception
 
 
-def patch_from_json(before: Any) -> Any:
+def patch_from_json(before: classmethod[Any, ..., Any]) -> Any:
     """Wrap `StreamingQueryProgress.fromJson` to rewrite the JSON first."""
 
     def from_json(cls: Any, progress: dict[str, Any]) -> Any:
@@ -234,7 +234,7 @@ def patch_from_json(before: Any) -> Any:
     return classmethod(from_json)
 
 
-def patch_from_java(before: Any) -> Any:
+def patch_from_java(before: classmethod[Any, ..., Any]) -> Any:
     """Wrap `StreamingQueryProgress.fromJObject`, which listeners use, to rewrite sources."""
 
     def from_java(cls: Any, progress: Any) -> Any:

@@ -32,7 +32,7 @@ from lakeward.autoloader.options.option_values import Options
 from lakeward.errors import CloudFilesError
 from lakeward.quoting import quote_identifier
 from lakeward.session.paths import PathMap
-from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
+from lakeward.spark_internals import JavaObject, analyzed_plan, jvm_view, scala_list
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -251,13 +251,13 @@ def references_metadata(df: DataFrame) -> bool:
     return any(node.references().contains(attribute) for node in others for attribute in hidden)
 
 
-def _plan_nodes(plan: Any) -> Iterator[Any]:
+def _plan_nodes(plan: JavaObject) -> Iterator[JavaObject]:
     yield plan
     for child in scala_list(plan.children()):
         yield from _plan_nodes(child)
 
 
-def _is_source(plan: Any) -> bool:
+def _is_source(plan: JavaObject) -> bool:
     return bool(plan.isStreaming()) and plan.children().isEmpty()
 
 

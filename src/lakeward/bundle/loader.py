@@ -81,7 +81,7 @@ def load(
     return _load(root, target, variables, user, environ, is_static=False)
 
 
-def load_statically(root: Path, target: str | None = None, environ: Mapping[str, str] = os.environ) -> Bundle:
+def load_statically(root: Path, target: str | None, environ: Mapping[str, str] = os.environ) -> Bundle:
     """Return the bundle for static analysis: nothing is executed, and no variable needs a value.
 
     Variables without a value have `UNASSIGNED`, and `Bundle.unexecuted` names the functions of the bundle's

@@ -119,7 +119,11 @@ def read_distribution(folder: Path) -> Distribution | None:
         try:
             content = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BundleError("PYPROJECT_INVALID", f"{file}: this is not valid TOML: {error}.") from None
+            raise BundleError(
+                "PYPROJECT_INVALID",
+                f"{file}: this is not valid TOML: {error}.",
+                next_step="Correct the file.",
+            ) from None
     backend = content.get("build-system", {}).get("build-backend")
     project = content.get("project", {})
     poetry = content.get("tool", {}).get("poetry", {})

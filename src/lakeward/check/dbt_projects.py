@@ -14,7 +14,7 @@ from lakeward.dbt import PROJECT_FILE
 _INSTALLED = {"dbt_packages", "dbt_modules"}
 
 
-def dbt_projects(files: Iterable[SourceFile], base: str = "") -> Iterator[Finding]:
+def dbt_projects(files: Iterable[SourceFile], base: str) -> Iterator[Finding]:
     """Yield a finding for each project of dbt, with the command that runs it.
 
     `base` leads from the working folder to the one that is checked; it ends with a slash.

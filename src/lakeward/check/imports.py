@@ -17,7 +17,7 @@ from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.modules import OF_DATABRICKS, is_installed
 from lakeward.databricks_shims import REPLACED
-from lakeward.environments import NAMESPACES, distribution_of, find_runtime_package
+from lakeward.environments import NAMESPACES, RuntimePackage, distribution_of, find_runtime_package
 
 # They open files without Python's `open`.
 _NATIVE = frozenset(
@@ -83,15 +83,18 @@ def missing_packages(
         if there[package]:
             continue
         brought = find_runtime_package(use.name, runtime)
-        if brought is None and use.place.file in unnamed:
-            continue
-        if brought is None or name in REPLACED:
-            source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
-            cure = f"{source}: declare it, or call lakeward with `--with {package}`."
-            yield Finding("needs_seed", f"package {package}", use.place, cure)
-        else:
-            cure = f"{brought}: lakeward installs it into the repository's environment."
-            yield Finding("runs_with_lakeward", f"package {package}", use.place, cure)
+        if brought is not None or use.place.file not in unnamed:
+            yield _missing_package(package, use, brought, is_replaced=name in REPLACED)
+
+
+def _missing_package(package: str, use: Use, brought: RuntimePackage | None, *, is_replaced: bool) -> Finding:
+    """Return the finding for a package; `brought` is that of the runtime, None if it has none."""
+    if brought is not None and not is_replaced:
+        cure = f"{brought}: lakeward installs it into the repository's environment."
+        return Finding("runs_with_lakeward", f"package {package}", use.place, cure)
+    source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
+    cure = f"{source}: declare it, or call lakeward with `--with {package}`."
+    return Finding("needs_seed", f"package {package}", use.place, cure)
 
 
 def _is_replaced(use: Use) -> bool:

@@ -8,9 +8,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,10 +21,9 @@ from lakeward.cli.options import (
     schema_options,
     set_variable,
 )
-from lakeward.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lakeward.dbt import DbtProject
+    from lakeward.dbt import DbtProject, UserProfile
     from lakeward.environments import Layer
 
 _PROFILES_OPTION = "--profiles-dir"
@@ -85,8 +83,10 @@ def dbt(
     # Without a project, dbt has commands such as `init`, and reports it for others.
     project = find_project(place.absolute()) or DbtProject(place, {})
     layer = _layer(project, added)
-    profile = UserProfile.of(project, arguments, catalog=catalog, schema=schema)
-    create_catalogs([*profile.catalogs, *declared_catalogs(project, profile.given)])
+    profile = _profile(project, arguments, catalog=catalog, schema=schema)
+    # On the platform they exist.
+    names = (profile.catalog(), *declared_catalogs(project, profile.given))
+    _create_catalogs([name for name in names if name])
     context = find_context(target, variables, needs_bundle=False)
     with (
         tempfile.TemporaryDirectory(prefix="lakeward-dbt-") as temporary,
@@ -115,104 +115,44 @@ def dbt(
     return code
 
 
-@dataclass(frozen=True)
-class UserProfile:
-    """The profile that a command line of dbt uses.
+def _profile(
+    project: DbtProject, arguments: Sequence[str], *, catalog: str | None, schema: str | None
+) -> UserProfile:
+    """Return the profile of a project.
 
-    Attributes:
-        profiles: The content of the user's `profiles.yml`, empty without one.
-        name: The profile of the project.
-        target: The output that the command line selects, None without one.
-        replaced: Fields of the output that the command line gives values for.
-        given: The variables of the option `--vars`.
+    Args:
+        project: The project.
+        arguments: The command line of dbt.
+        catalog: The catalog to use instead of the profile's.
+        schema: The schema to use instead of the profile's.
     """
+    from lakeward.dbt import UserProfile, find_profiles, parse_variables
 
-    profiles: Mapping[str, Any]
-    name: str
-    target: str | None
-    replaced: Mapping[str, str]
-    given: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, project: DbtProject, arguments: Sequence[str], *, catalog: str | None, schema: str | None
-    ) -> UserProfile:
-        """Find the profile of a project.
-
-        Args:
-            project: The project.
-            arguments: The command line of dbt.
-            catalog: The catalog to use instead of the profile's.
-            schema: The schema to use instead of the profile's.
-        """
-        from lakeward.dbt import find_profiles, parse_variables
-
-        given = {"catalog": catalog, "schema": schema}
-        return cls(
-            find_profiles(project.folder, _value(arguments, _PROFILES_OPTION)),
-            _value(arguments, "--profile") or os.environ.get("DBT_PROFILE") or project.profile,
-            _value(arguments, "--target") or _value(arguments, "-t") or os.environ.get("DBT_TARGET"),
-            {name: value for name, value in given.items() if value is not None},
-            parse_variables(_value(arguments, "--vars")),
-        )
-
-    @property
-    def is_missing(self) -> bool:
-        """Return whether dbt gets the profile of a warehouse, because the user has no such profile."""
-        from lakeward.dbt import has_outputs
-
-        return not has_outputs(self.profiles, self.name)
-
-    @property
-    def catalogs(self) -> tuple[str, ...]:
-        """Return the catalog of the output; on the platform it exists."""
-        from lakeward.dbt import catalog_of
-
-        name = self.replaced.get("catalog") or catalog_of(
-            self.profiles, self.name, self.target, given=self.given
-        )
-        return (name,) if name else ()
-
-    def connected(self, connection: Mapping[str, str]) -> dict[str, Any]:
-        """Return the content of a `profiles.yml` with this profile and another connection.
-
-        Raises ConfigurationError: DBT_VARIABLE_MISSING where a variable for the catalog or the schema is not
-        set, DBT_PROFILE_NOT_SUPPORTED for an output of another platform.
-        """
-        from lakeward.dbt import local_profiles, missing_variables
-
-        missing = missing_variables(self.profiles, self.name, self.target, {**os.environ, **connection})
-        for part, variable in missing.items():
-            option = "schema" if part == "schema" else "catalog"
-            if option not in self.replaced:
-                raise ConfigurationError(
-                    "DBT_VARIABLE_MISSING",
-                    f"The profile `{self.name}` reads its {part} from {variable}, which is not set.",
-                    next_step=f"Set it, or name one: lakeward dbt --{option} NAME …",
-                )
-        return local_profiles(
-            self.profiles, self.name, connection, target=self.target, replaced=self.replaced
-        )
-
-
-def create_catalogs(names: Iterable[str]) -> None:
-    """Let each session that starts during the command create these catalogs, as those of the project."""
-    from lakeward.session import CATALOGS_VARIABLE
-
-    known = os.environ.get(CATALOGS_VARIABLE)
-    set_variable(
-        click.get_current_context(), CATALOGS_VARIABLE, ",".join([*([known] if known else ()), *names])
+    given = {"catalog": catalog, "schema": schema}
+    return UserProfile(
+        find_profiles(project.folder, _value(arguments, _PROFILES_OPTION)),
+        _value(arguments, "--profile") or os.environ.get("DBT_PROFILE") or project.profile,
+        _value(arguments, "--target") or _value(arguments, "-t") or os.environ.get("DBT_TARGET"),
+        {field: value for field, value in given.items() if value is not None},
+        parse_variables(_value(arguments, "--vars")),
     )
+
+
+def _create_catalogs(names: Iterable[str]) -> None:
+    """Let each session that starts during the command create these catalogs, as those of the project."""
+    from lakeward.session import CATALOGS_VARIABLE, extend_catalogs
+
+    set_variable(click.get_current_context(), CATALOGS_VARIABLE, extend_catalogs(os.environ, names))
 
 
 def _layer(project: DbtProject, added: Sequence[str]) -> Layer | None:
     """Return the environment with dbt and its adapter; None where this one has them."""
     from packaging.utils import canonicalize_name
 
-    from lakeward.dbt import has_databricks_adapter
+    from lakeward.dbt import has_dbt
     from lakeward.environments import Layers, declared_requirements
 
-    if has_databricks_adapter() and not added:
+    if has_dbt("databricks") and not added:
         return None
 
     def say(line: str) -> None:

@@ -91,6 +91,10 @@ def _write(folder: Path, files: Mapping[str, str], *, mode: Literal["x", "w"]) -
         ) from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UsageError("FOLDER_NOT_WRITABLE", f"{folder} cannot be written to: {reason}.") from None
+        raise UsageError(
+            "FOLDER_NOT_WRITABLE",
+            f"{folder} cannot be written to: {reason}.",
+            next_step="Name another folder: lakeward init FOLDER.",
+        ) from None
     for path in sorted(files):
         print(f"  {path}")

@@ -43,6 +43,7 @@ def test(
     lakeward replaces. All other arguments are passed to pytest, whose exit code is returned.
     """
     from lakeward.environments import prepare_environment
+    from lakeward.session import CATALOGS_VARIABLE, extend_catalogs
 
     progress = Progress()
     with progress:
@@ -70,7 +71,7 @@ def test(
     # The first of its processes that needs a JVM may attach to the one of the run before.
     environ = {"LAKEWARD_DAEMON": "1", **environment.environ()}
     if catalogs:
-        environ["LAKEWARD_CATALOGS"] = ",".join(catalogs)
+        environ[CATALOGS_VARIABLE] = extend_catalogs(environ, catalogs)
     os.execve(command[0], command, environ)  # noqa: S606
 
 

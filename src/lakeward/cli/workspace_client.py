@@ -113,7 +113,9 @@ def open_workspace(bundle: Bundle, settings: Settings, *, local: bool = False) -
             started = read_connection(settings)
             if not answered or started is None:
                 raise JobError(
-                    "WORKSPACE_NOT_STARTED", "The local workspace did not start; see its output above."
+                    "WORKSPACE_NOT_STARTED",
+                    "The local workspace did not start.",
+                    next_step="Its output above has the reason.",
                 )
             yield WorkspaceApi(started.host, started.token, outlives_command=False)
         finally:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from lakeward import patching
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 
 ROWS, WIDTH = 20, 60
 
@@ -52,7 +52,7 @@ def displayHTML(html: str = "") -> None:  # noqa: N802  # the platform's name
         print(html)
 
 
-def _make_method(before: Any) -> Any:
+def _make_method(before: Wrapped) -> Any:
     """Return `DataFrame.display`."""
     del before
 

@@ -19,7 +19,7 @@ from typing import Any
 from lakeward.databricks_shims import ipython_display
 from lakeward.databricks_shims.names import free_names
 from lakeward.databricks_shims.pandas_columns import print_columns
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.user_code import is_user_file
 
 PATCHES = tuple(
@@ -83,7 +83,7 @@ def patch_shell(module: ModuleType) -> None:
     """
     without_notebook = DatabricksShell(dict(free_names()))
 
-    def make(before: Any) -> Any:
+    def make(before: Wrapped | None) -> Any:
         def get_ipython() -> Any:
             # IPython 9.18 makes the function on first use, in the module's __getattr__.
             running = (before or module.__getattr__("get_ipython"))()

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from lakeward.databricks_shims.display import current_display
 from lakeward.databricks_shims.display import display as show_value
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 
 
 class DisplayObject:
@@ -290,7 +290,7 @@ def restore_display(module: ModuleType) -> None:
 
 
 def _leading(ours: Any) -> Any:
-    def make(before: Any) -> Any:
+    def make(before: Wrapped) -> Any:
         def show(*values: Any, **options: Any) -> Any:
             return (before if current_display() is None else ours)(*values, **options)
 

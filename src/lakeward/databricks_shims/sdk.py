@@ -14,7 +14,7 @@ from typing import Any
 from lakeward import patching
 from lakeward.databricks_shims.local_workspace import HOST, adapter
 from lakeward.dbutils import dbutils
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.workspace_connection import process_connection, process_host
 
 _NONE_FOUND = "cannot configure default credentials"
@@ -30,7 +30,7 @@ def restore_sdk(_sdk: ModuleType) -> None:
     patching.uninstall(PATCHES)
 
 
-def _mounting(before: Any) -> Any:
+def _mounting(before: Wrapped) -> Any:
     @functools.wraps(before)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         before(self, *args, **kwargs)
@@ -40,7 +40,7 @@ def _mounting(before: Any) -> Any:
     return __init__
 
 
-def _choosing(before: Any) -> Any:
+def _choosing(before: Wrapped) -> Any:
     @functools.wraps(before)
     def __call__(self: Any, cfg: Any) -> Any:  # noqa: N807
         try:
@@ -59,7 +59,7 @@ def _choosing(before: Any) -> Any:
     return __call__
 
 
-def _making_dbutils(before: Any) -> Any:
+def _making_dbutils(before: Wrapped) -> Any:
     @functools.wraps(before)
     def _make_dbutils(config: Any) -> Any:
         return dbutils() if config.host in _hosts() else before(config)

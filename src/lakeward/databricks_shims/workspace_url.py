@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lakeward import patching
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.workspace_connection import NO_WORKSPACE, process_host
 
 _NAME = urlsplit(NO_WORKSPACE.host).hostname
@@ -55,7 +55,7 @@ def _local_address(host: str, port: int | None) -> tuple[str, int] | None:
     return None
 
 
-def _without_tls(before: Any) -> Any:
+def _without_tls(before: Wrapped) -> Any:
     @functools.wraps(before)
     def connect(self: Any) -> None:
         # Proxies do not see names of this machine.
@@ -78,7 +78,7 @@ def _without_tls(before: Any) -> Any:
     return connect
 
 
-def _httpx_direct(before: Any) -> Any:
+def _httpx_direct(before: Wrapped) -> Any:
     @functools.wraps(before)
     def transport_for_url(self: Any, url: Any) -> Any:
         # Proxies do not see names of this machine; those of the environment are other transports.
@@ -87,7 +87,7 @@ def _httpx_direct(before: Any) -> Any:
     return transport_for_url
 
 
-def _httpx_sent(before: Any) -> Any:
+def _httpx_sent(before: Wrapped) -> Any:
     @functools.wraps(before)
     def handle_request(self: Any, request: Any) -> Any:
         return before(self, _httpx_without_tls(request))
@@ -115,7 +115,7 @@ def _httpx_without_tls(request: Any) -> Any:
     )
 
 
-def _aiohttp_url(before: Any) -> Any:
+def _aiohttp_url(before: Wrapped) -> Any:
     @functools.wraps(before)
     def build_url(self: Any, str_or_url: Any) -> Any:
         import aiohttp  # type: ignore[import-not-found,unused-ignore]
@@ -137,7 +137,7 @@ def _is_local(url: Any) -> bool:
         return True
 
 
-def _sql_connection(before: Any) -> Any:
+def _sql_connection(before: Wrapped) -> Any:
     @functools.wraps(before)
     def __init__(self: Any, server_hostname: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         before(self, _NAME if _names_workspace(server_hostname) else server_hostname, *args, **kwargs)

@@ -1,7 +1,7 @@
 """Projects of dbt with the connection of the local workspace: profiles, variables, and processes of dbt.
 
 `find_project` and `DbtProject` tell what a project declares. `connection_variables` and `warehouse_profile`
-are what the platform gives a dbt task, `local_profiles` is a user's profile with another connection.
+are what the platform gives a dbt task, `UserProfile` is a user's profile, also with that connection.
 `dbt_process` is the command line of a process of dbt.
 """
 
@@ -13,14 +13,11 @@ from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.dbt.catalogs import declared_catalogs
-    from lakeward.dbt.process import dbt_process
+    from lakeward.dbt.process import dbt_process, has_dbt
     from lakeward.dbt.profiles import (
-        catalog_of,
+        UserProfile,
         connection_variables,
         find_profiles,
-        has_outputs,
-        local_profiles,
-        missing_variables,
         warehouse_profile,
         write_profiles,
     )
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
         PROJECT_FILE,
         DbtProject,
         find_project,
-        has_databricks_adapter,
         project_folder,
     )
     from lakeward.dbt.variables import parse_variables

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,114 +61,129 @@ def warehouse_profile(
     name: str, variables: Mapping[str, str], *, target: str = "databricks"
 ) -> dict[str, Any]:
     """Return the profile that the platform generates for a warehouse: its values come from the variables."""
-    fields = {
-        field: _env_var(variable)
-        for field, variable in (_CONNECTION | _NAMES).items()
-        if variable in variables
-    }
+    fields = _fields(variables, _CONNECTION | _NAMES)
     output = {"type": "databricks", **fields, "threads": 4}
     return {name: {"target": target, "outputs": {target: output}}}
 
 
-def local_profiles(
-    profiles: Mapping[str, Any],
-    name: str,
-    variables: Mapping[str, str],
-    *,
-    target: str | None = None,
-    replaced: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Return the profile `name` with the connection of the variables in its outputs for Databricks.
+@dataclass(frozen=True)
+class UserProfile:
+    """The profile that a command line of dbt uses.
 
-    Schema, catalog, threads and other fields are those of the user's profile. A profile that is missing is
-    the one of a warehouse.
-
-    Args:
-        profiles: The content of the user's `profiles.yml`.
+    Attributes:
+        profiles: The content of the user's `profiles.yml`, empty without one.
         name: The profile of the project.
-        variables: The result of `connection_variables`.
-        target: The output that the command line selects; that of the profile without one.
-        replaced: Fields of the outputs that the command line has other values for.
-
-    Raises:
-        ConfigurationError: DBT_PROFILE_NOT_SUPPORTED where the selected output is for another platform.
+        target: The output that the command line selects, None without one.
+        replaced: Fields of the outputs, catalog and schema, that the command line has other values for.
+        given: The variables of the option `--vars`.
     """
-    profile = profiles.get(name)
-    outputs = profile.get("outputs") if isinstance(profile, dict) else None
-    if not isinstance(profile, dict) or not isinstance(outputs, dict):
-        # As `has_outputs`, which types cannot follow.
-        own = warehouse_profile(name, variables, target=target or _OWN_TARGET)
-        return local_profiles(own, name, variables, replaced=replaced) if replaced else own
-    selected = selected_output(profile, target)
-    kind = (outputs.get(selected) or {}).get("type") if selected in outputs else None
-    if kind is not None and kind != "databricks":
-        others = [key for key, each in outputs.items() if _is_databricks(each)]
+
+    profiles: Mapping[str, Any]
+    name: str
+    target: str | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether dbt gets the profile of a warehouse, because the user has no such profile."""
+        return self._profile is None
+
+    def catalog(self, environ: Mapping[str, str] = os.environ) -> str | None:
+        """Return the catalog of the output that dbt uses; None where it has none, or an expression of Jinja.
+
+        Of expressions, those of variables are known: `dev_{{ env_var('CATALOG', 'main') | lower }}`.
+        """
+        if "catalog" in self.replaced:
+            return self.replaced["catalog"]
+        output = self._output(environ)
+        name = str(output.get("catalog") or output.get("database") or "")
+        stated = with_variables(name, environ, self.given)
+        return stated if stated and "{" not in stated else None
+
+    def connected(
+        self, variables: Mapping[str, str], environ: Mapping[str, str] = os.environ
+    ) -> dict[str, Any]:
+        """Return the content of a `profiles.yml` with this profile, its outputs connected by `variables`.
+
+        Schema, catalog, threads and other fields are those of the user's profile. A profile that is
+        missing is the one of a warehouse.
+
+        Args:
+            variables: The result of `connection_variables`.
+            environ: The other variables of the process.
+
+        Raises:
+            ConfigurationError: DBT_VARIABLE_MISSING where a variable for the catalog or the schema is not
+                set, DBT_PROFILE_NOT_SUPPORTED where the output is for another platform.
+        """
+        environ = {**environ, **variables}
+        self._require_variables(environ)
+        profile = self._profile
+        if profile is None:
+            profile = warehouse_profile(self.name, variables, target=self.target or _OWN_TARGET)[self.name]
+        self._require_databricks(profile, environ)
+        connected = {
+            key: {**self._kept(output), **_fields(variables, _CONNECTION), **self.replaced}
+            if _is_databricks(output)
+            else output
+            for key, output in profile["outputs"].items()
+        }
+        return {self.name: {**profile, "outputs": connected}}
+
+    @property
+    def _profile(self) -> Mapping[str, Any] | None:
+        """Return the declared profile; None without outputs."""
+        profile = self.profiles.get(self.name)
+        if isinstance(profile, dict) and isinstance(profile.get("outputs"), dict):
+            return profile
+        return None
+
+    def _output(self, environ: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the declared output that dbt uses; empty without one."""
+        profile = self._profile
+        output = profile["outputs"].get(self._selected(profile, environ)) if profile is not None else None
+        return output if isinstance(output, dict) else {}
+
+    def _selected(self, profile: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+        """Return the name of the output that dbt uses: that of the command line, else that of the profile."""
+        stated = str(profile.get("target") or "")
+        return self.target or with_variables(stated, environ, self.given) or _DEFAULT_TARGET
+
+    def _require_variables(self, environ: Mapping[str, str]) -> None:
+        """Raise ConfigurationError (DBT_VARIABLE_MISSING) if a variable for catalog or schema is not set."""
+        output = self._output(environ)
+        for name in ("catalog", "database", "schema"):
+            option = "schema" if name == "schema" else "catalog"
+            for variable in EXPRESSION.finditer(str(output.get(name) or "")):
+                is_set = variable["otherwise"] is not None or variable["name"] in environ
+                if variable["kind"] == "env_var" and not is_set and option not in self.replaced:
+                    unset = variable["name"]
+                    raise ConfigurationError(
+                        "DBT_VARIABLE_MISSING",
+                        f"The profile `{self.name}` reads its {name} from {unset}, which is not set.",
+                        next_step=f"Set it, or name one: lakeward dbt --{option} NAME …",
+                    )
+
+    def _require_databricks(self, profile: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        """Raise ConfigurationError (DBT_PROFILE_NOT_SUPPORTED) if dbt uses an output of another platform."""
+        outputs, selected = profile["outputs"], self._selected(profile, environ)
+        kind = (outputs.get(selected) or {}).get("type")
+        if kind is None or kind == "databricks":
+            return
+        others = [key for key, output in outputs.items() if _is_databricks(output)]
         raise ConfigurationError(
             "DBT_PROFILE_NOT_SUPPORTED",
-            f"The output `{selected}` of the profile `{name}` is for {kind}, not for databricks.",
+            f"The output `{selected}` of the profile `{self.name}` is for {kind}, not for databricks.",
             next_step=f"Select another one: --target {others[0]}."
             if others
             else "Add an output of the type databricks to the profile.",
         )
-    given = dict(replaced or {})
-    connected = {
-        key: {**_kept(each, given), **_connection(variables), **given} if _is_databricks(each) else each
-        for key, each in outputs.items()
-    }
-    return {name: {**profile, "outputs": connected}}
 
-
-def has_outputs(profiles: Mapping[str, Any], name: str) -> bool:
-    """Return whether the user's `profiles.yml` has the profile `name`, with outputs."""
-    profile = profiles.get(name)
-    return isinstance(profile, dict) and isinstance(profile.get("outputs"), dict)
-
-
-def selected_output(
-    profile: Mapping[str, Any], target: str | None, environ: Mapping[str, str] = os.environ
-) -> str:
-    """Return the name of the output that dbt uses: that of the command line, else that of the profile."""
-    return target or with_variables(str(profile.get("target") or ""), environ) or _DEFAULT_TARGET
-
-
-def catalog_of(
-    profiles: Mapping[str, Any],
-    name: str,
-    target: str | None,
-    environ: Mapping[str, str] = os.environ,
-    given: Mapping[str, Any] | None = None,
-) -> str | None:
-    """Return the catalog of the output that dbt uses; None where it has none, or an expression of Jinja.
-
-    Of expressions, those of variables are known: `dev_{{ env_var('CATALOG', 'main') | lower }}`.
-    """
-    output = _output(profiles, name, target, environ)
-    stated = with_variables(str(output.get("catalog") or output.get("database") or ""), environ, given)
-    return stated if stated and "{" not in stated else None
-
-
-def missing_variables(
-    profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the fields for catalog and schema whose variable is not set, with its name."""
-    output = _output(profiles, name, target, environ)
-    found = {}
-    for field in ("catalog", "database", "schema"):
-        for variable in EXPRESSION.finditer(str(output.get(field) or "")):
-            is_set = variable["otherwise"] is not None or variable["name"] in environ
-            if variable["kind"] == "env_var" and not is_set:
-                found[field] = variable["name"]
-    return found
-
-
-def _output(
-    profiles: Mapping[str, Any], name: str, target: str | None, environ: Mapping[str, str]
-) -> Mapping[str, Any]:
-    """Return the output of a profile that dbt uses; empty without one."""
-    profile = profiles.get(name) or {}
-    outputs = profile.get("outputs") if isinstance(profile, dict) else None
-    output = outputs.get(selected_output(profile, target, environ)) if isinstance(outputs, dict) else None
-    return output if isinstance(output, dict) else {}
+    def _kept(self, output: Mapping[str, Any]) -> dict[str, Any]:
+        # `database` is another name of the catalog.
+        left_out = (*_REPLACED, *(("database",) if "catalog" in self.replaced else ()))
+        return {name: value for name, value in output.items() if name not in left_out}
 
 
 def find_profiles(
@@ -216,15 +232,6 @@ def _is_databricks(output: object) -> bool:
     return isinstance(output, dict) and output.get("type") == "databricks"
 
 
-def _kept(output: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
-    # `database` is another name of the catalog.
-    left_out = (*_REPLACED, *(("database",) if "catalog" in given else ()))
-    return {field: value for field, value in output.items() if field not in left_out}
-
-
-def _connection(variables: Mapping[str, str]) -> dict[str, str]:
-    return {field: _env_var(name) for field, name in _CONNECTION.items() if name in variables}
-
-
-def _env_var(name: str) -> str:
-    return f"{{{{ env_var('{name}') }}}}"
+def _fields(variables: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of an output that read `variables`; `names` has the variable of each field."""
+    return {key: f"{{{{ env_var('{name}') }}}}" for key, name in names.items() if name in variables}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +79,6 @@ def find_project(folder: Path) -> DbtProject | None:
 def project_folder(folder: Path) -> Path | None:
     """Return `folder` or the nearest folder above it that has a project, as dbt does; None without one."""
     return next((place for place in (folder, *folder.parents) if (place / PROJECT_FILE).is_file()), None)
-
-
-def has_databricks_adapter() -> bool:
-    """Return whether this process can import dbt and its adapter for Databricks."""
-    try:
-        return find_spec("dbt.cli") is not None and find_spec("dbt.adapters.databricks") is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def _read_yaml(file: Path) -> Mapping[str, Any]:

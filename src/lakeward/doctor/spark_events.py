@@ -97,7 +97,11 @@ def read_application(path: Path) -> SparkEvents:
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
                 found.damaged_lines += 1
     if not taken and found.damaged_lines < 2:
-        raise LakewardError("SPARK_EVENTS_UNREADABLE", f"{path.name} contains no event of Spark.")
+        raise LakewardError(
+            "SPARK_EVENTS_UNREADABLE",
+            f"{path.name} contains no event of Spark.",
+            next_step="Name an event log: spark.eventLog.enabled=true writes one to spark.eventLog.dir.",
+        )
     return found
 
 

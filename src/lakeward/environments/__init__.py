@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from lakeward.environments.preparation import Environment, prepare_environment
     from lakeward.environments.provided_packages import STAND_INS
     from lakeward.environments.runtime import pinned_by
-    from lakeward.environments.runtime_packages import find_runtime_package, packages_of_runtimes
+    from lakeward.environments.runtime_packages import (
+        RuntimePackage,
+        find_runtime_package,
+        packages_of_runtimes,
+    )
     from lakeward.environments.sources import requirements_of_project
     from lakeward.environments.sources.reading import decoded_text
     from lakeward.environments.wheel_building import build_wheel

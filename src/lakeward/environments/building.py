@@ -7,7 +7,7 @@ import errno
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -22,6 +22,7 @@ from lakeward.environments.import_check import (
 from lakeward.environments.install_errors import is_about_versions
 from lakeward.environments.installation import Installation
 from lakeward.environments.installed import versions_in
+from lakeward.environments.model import Say
 from lakeward.environments.offline_copy import copy_installation
 from lakeward.environments.provided_packages import OWN_PYSPARK, SETUPTOOLS, STAND_INS
 from lakeward.environments.repository import source_folders
@@ -29,8 +30,6 @@ from lakeward.environments.runtime_packages import RuntimePackage
 from lakeward.environments.uv_program import Installer, python_of
 from lakeward.errors import LakewardError
 from lakeward.session import not_writable
-
-Say = Callable[[str], None]
 
 
 def build(plan: Plan, own: Installation, folder: Path, installer: Installer, say: Say) -> None:

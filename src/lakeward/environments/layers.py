@@ -18,7 +18,7 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from lakeward.environments.environment_cache import EnvironmentCache
 from lakeward.environments.import_check import COMPILED, PYARROW_FOR_NUMPY_1, require_imports
 from lakeward.environments.installation import Installation, own_installation
 from lakeward.environments.installed import installed_versions, is_installed
-from lakeward.environments.model import Declarations, DeclaredRequirement
+from lakeward.environments.model import Declarations, DeclaredRequirement, Say
 from lakeward.environments.pin_overrides import reconcile_pins
 from lakeward.environments.provided_packages import STAND_INS
 from lakeward.environments.uv_program import Installer, python_of, scripts_of, uv_program
@@ -40,8 +40,6 @@ from lakeward.session import cache_dir
 
 _BASE = "_lakeward_base.pth"
 _ABOUT_PACKAGES = ("DEPENDENCIES_CONFLICT", "DEPENDENCY_NOT_FOUND", "INDEX_NOT_REACHABLE")
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

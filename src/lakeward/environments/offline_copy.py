@@ -10,20 +10,19 @@ import errno
 import io
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 from lakeward.environments.conflict import conflicting_connect_version
 from lakeward.environments.installation import Installation, installed_closure
+from lakeward.environments.model import Say
 
 _ROOTS = ("lakeward", "lakeward-jars", "pytest", "pip")
 _LINKS_REFUSED = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES)
 
 
-def copy_installation(
-    own: Installation, site: Path, *, same_python: bool, say: Callable[[str], None]
-) -> list[str]:
+def copy_installation(own: Installation, site: Path, *, same_python: bool, say: Say) -> list[str]:
     """Put lakeward and what it needs into the folder `site`; returns what was put there.
 
     Compiled packages only go to the `same_python`; a pyspark that Databricks Connect has overwritten

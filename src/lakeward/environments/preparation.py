@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from lakeward.environments.environment_cache import EnvironmentCache
 from lakeward.environments.imported_packages import ImportedPackage, imported_packages
 from lakeward.environments.installation import Installation, own_installation
 from lakeward.environments.interpreters import choose_interpreter, relax_bounds
-from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role
+from lakeward.environments.model import Declarations, DeclaredRequirement, LeftOut, Role, Say
 from lakeward.environments.repository import (
     has_pipelines_of_dlt,
     has_tests,
@@ -98,8 +98,8 @@ class Environment:
 def prepare_environment(
     folder: Path,
     *,
-    say: Callable[[str], None],
-    show: Callable[[str], None] = lambda _: None,
+    say: Say,
+    show: Say = lambda _: None,
     rebuild: bool = False,
     arguments: Sequence[str] = (),
     added: Sequence[str] = (),

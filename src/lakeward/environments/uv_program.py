@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lakeward.environments.indexes import index_is_refused, uv_index_variables
 from lakeward.environments.install_errors import install_error
+from lakeward.environments.model import Say
 from lakeward.environments.scm_versions import local_projects, version_variables
 from lakeward.errors import SetupError
 
@@ -69,7 +70,7 @@ class Installer:
     """
 
     uv: str
-    show: Callable[[str], None] = lambda _: None
+    show: Say = lambda _: None
     environ: Mapping[str, str] | None = None
 
     def create(self, python: Path, folder: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -121,7 +121,6 @@ def run_lock(
     files = [
         folder / (f"{key}.lock" if number == 0 else f"{key}.{number}.lock") for number in range(max(1, limit))
     ]
-    reported = False
 
     def refuse(owner: str) -> JobError:
         return JobError(
@@ -131,18 +130,25 @@ def run_lock(
         )
 
     with ExitStack() as held:
-        while True:
-            for file in files:
-                try:
-                    held.enter_context(exclusive_lock(file, refuse))
-                except JobError as error:
-                    busy = error
-                else:
-                    yield
-                    return
+        busy = _lock_one(files, refuse, held)
+        if busy is not None:
             if not queue:
                 raise busy
-            if not reported:
-                on_wait(f"{busy.message} This run waits for its end.")
-                reported = True
+            on_wait(f"{busy.message} This run waits for its end.")
+        while busy is not None:
             time.sleep(0.5)
+            busy = _lock_one(files, refuse, held)
+        yield
+
+
+def _lock_one(files: Iterable[Path], refuse: Callable[[str], JobError], held: ExitStack) -> JobError | None:
+    """Lock the first file that is free, until `held` ends; return the error if none is."""
+    busy = None
+    for file in files:
+        try:
+            held.enter_context(exclusive_lock(file, refuse))
+        except JobError as error:
+            busy = error
+        else:
+            return None
+    return busy

@@ -53,12 +53,22 @@ def tasks_of(job_key: str, job: Mapping[str, Any]) -> tuple[Task, ...]:
     for number, definition in enumerate(job.get("tasks") or (), start=1):
         key = definition.get("task_key")
         if not key:
-            raise ConfigurationError("TASK_INVALID", f"Task {number} of the job {job_key} has no task_key.")
+            raise ConfigurationError(
+                "TASK_INVALID",
+                f"Task {number} of the job {job_key} has no task_key.",
+                next_step="Give each task a task_key of its own.",
+            )
         if key in tasks:
-            raise ConfigurationError("TASK_INVALID", f"The job {job_key} has two tasks `{key}`.")
+            raise ConfigurationError(
+                "TASK_INVALID",
+                f"The job {job_key} has two tasks `{key}`.",
+                next_step="Give each task a task_key of its own.",
+            )
         tasks[key] = task_of(job_key, key, definition)
     if not tasks:
-        raise ConfigurationError("JOB_EMPTY", f"The job {job_key} has no tasks.")
+        raise ConfigurationError(
+            "JOB_EMPTY", f"The job {job_key} has no tasks.", next_step="Add a task to its `tasks`."
+        )
     return tuple(tasks.values())
 
 
@@ -167,7 +177,9 @@ def sort_tasks(job_key: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
                 )
     if ring := find_cycle({task.key: task.depends_on for task in tasks}):
         message = f"The tasks of the job {job_key} wait for each other in a circle: {' -> '.join(ring)}."
-        raise ConfigurationError("TASK_CYCLE", message)
+        raise ConfigurationError(
+            "TASK_CYCLE", message, next_step="Remove one of these names from depends_on."
+        )
     result: dict[str, Task] = {}
     waiting = dict(by_key)
     while waiting:

@@ -49,7 +49,11 @@ def sources(
         )
         raise ConfigurationError("PIPELINE_NOT_SUPPORTED", message, next_step=next_step)
     if not found:
-        raise ConfigurationError("PIPELINE_EMPTY", f"The pipeline {key} has no libraries.")
+        raise ConfigurationError(
+            "PIPELINE_EMPTY",
+            f"The pipeline {key} has no libraries.",
+            next_step="Name its source files in `libraries`.",
+        )
     return tuple(dict.fromkeys(found))
 
 

@@ -122,7 +122,11 @@ def load_notebook(path: Path) -> tuple[Path, Notebook]:
             next_step="Save it as UTF-8, if it is a notebook.",
         ) from None
     except ValueError as error:
-        raise ConfigurationError("NOTEBOOK_INVALID", f"{found}: {error}.") from None
+        raise ConfigurationError(
+            "NOTEBOOK_INVALID",
+            f"{found}: {error}.",
+            next_step="Correct the file, or export the notebook again.",
+        ) from None
     return found, notebook
 
 

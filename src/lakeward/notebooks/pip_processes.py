@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.errors import NotebookError
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 
 _PYTHONS, _PIPS = ("python", "python3"), ("pip", "pip3")
 # The Python of a cluster: https://docs.databricks.com/aws/en/release-notes/runtime/
@@ -86,7 +86,7 @@ def _install(line: str, folder: str) -> str:
     return ""
 
 
-def _starting(before: Any) -> Any:
+def _starting(before: Wrapped) -> Any:
     @functools.wraps(before)
     def initialize(self: Any, args: Any, *rest: Any, **named: Any) -> None:
         line = _requested(args, is_shell=bool(named.get("shell"))) if _installs else None
@@ -99,7 +99,7 @@ def _starting(before: Any) -> Any:
     return initialize
 
 
-def _in_shell(before: Any) -> Any:
+def _in_shell(before: Wrapped) -> Any:
     @functools.wraps(before)
     def system(command: Any) -> int:
         line = _requested(command, is_shell=True) if _installs else None

@@ -80,5 +80,9 @@ def find_run_notebook(
             next_step=missing_notebook_advice(line.path, folder),
         )
     if found in running:
-        raise NotebookError("NOTEBOOK_RUNS_ITSELF", f"%run {line.path} is being run already.")
+        raise NotebookError(
+            "NOTEBOOK_RUNS_ITSELF",
+            f"%run {line.path} is being run already.",
+            next_step="Remove the %run that leads back to it.",
+        )
     return found

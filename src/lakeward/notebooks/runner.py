@@ -155,21 +155,12 @@ class _Run:
                 self._magic("pip", install_commands(dependencies), 1)
             stack.enter_context(self.recorder.listening())
             stack.enter_context(observing_starts(streams.add))
-            self.recorder.cells += [
+            cells = [
                 CellRecord(cell.number, cell.language, _cell_text(cell), cell.title)
                 for cell in self.notebook.cells
             ]
-            cells, self.recorder.cells = self.recorder.cells, []
             try:
-                for cell, record in zip(self.notebook.cells, cells, strict=True):
-                    self.recorder.cells.append(record)
-                    error = self._run_cell(cell, record)
-                    if error is not None:
-                        break
-                else:
-                    streams.await_ends(self.display.queries, self.on_wait)
-                    self.display.await_first_batches()
-                    error = self._stream_error(streams)
+                error = self._run_cells(cells, streams)
             except NotebookExit as leaving:
                 exit_value = str(leaving)
             finally:
@@ -178,6 +169,17 @@ class _Run:
         state = "FAILED" if error else "COMPLETED"
         seconds = time.monotonic() - began
         return NotebookRun(self.file, state, exit_value, error, tuple(cells), seconds, tuple(self.children))
+
+    def _run_cells(self, records: Sequence[CellRecord], streams: NotebookStreams) -> CellError | None:
+        """Run the cells up to the first that fails, then await the streams; return the error."""
+        for cell, record in zip(self.notebook.cells, records, strict=True):
+            self.recorder.cells.append(record)
+            error = self._run_cell(cell, record)
+            if error is not None:
+                return error
+        streams.await_ends(self.display.queries, self.on_wait)
+        self.display.await_first_batches()
+        return self._stream_error(streams)
 
     def _run_cell(self, cell: Cell, record: CellRecord) -> CellError | None:
         began = time.monotonic()

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakeward.errors import NotebookError
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec, Wrapped, install
 from lakeward.spark_internals import scala_context
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _ending(before: Any) -> Any:
+def _ending(before: Wrapped) -> Any:
     @functools.wraps(before)
     def send(self: Any, command: str, *arguments: Any, **named: Any) -> Any:
         if _expired and not command.startswith(_FORGET):

@@ -18,6 +18,7 @@ from lakeward.patching.inventory import declared_specs, list_patches
 from lakeward.patching.layers import (
     Order,
     Patch,
+    Wrapped,
     insert_entry,
     installed_patches,
     original,

@@ -28,7 +28,7 @@ def is_replacing(spec: object) -> bool:
 
 
 def find_behind(
-    finder: MetaPathFinder, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    finder: MetaPathFinder, fullname: str, path: Sequence[str] | None, target: ModuleType | None
 ) -> ModuleSpec | None:
     """Return the spec of a module that the finders behind `finder` in `sys.meta_path` have.
 

@@ -21,6 +21,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 Make = Callable[[Any], Any]
+Wrapped = Callable[..., Any]
+"""What a layer on a function or a method receives: the implementation below it."""
 
 
 class Order(IntEnum):

@@ -17,7 +17,8 @@ _MAX_LOG = 16_000
 _MAX_LOGS = 600_000
 _MAX_TEXT = 4_000
 
-Document = dict[str, Any]
+RunRecord = dict[str, Any]
+"""What is stored of a run, or of one of its tasks."""
 
 
 def stored_runs(job_folder: Path) -> list[Path]:
@@ -29,7 +30,7 @@ def stored_runs(job_folder: Path) -> list[Path]:
     return sorted(changed, key=lambda folder: changed[folder], reverse=True)
 
 
-def build_run_report(job: str, folder: Path, *, links: Mapping[str, str] = {}) -> Document | None:
+def build_run_report(job: str, folder: Path, *, links: Mapping[str, str] = {}) -> dict[str, Any] | None:
     """Return the report of a run as JSON values; None if its record cannot be read.
 
     Args:
@@ -74,19 +75,19 @@ def run_pipelines(folder: Path) -> list[str]:
     return [str(each) for each in found if each]
 
 
-def _records(content: Document) -> list[Document]:
+def _records(content: RunRecord) -> list[RunRecord]:
     """Return what was recorded of the tasks; a damaged file can have other values there."""
     records = content.get("records")
     return [each for each in records if isinstance(each, dict)] if isinstance(records, list) else []
 
 
-def _notes(content: Document) -> list[str]:
+def _notes(content: RunRecord) -> list[str]:
     if content["state"] == "UNFINISHED":
         return ["The run has not ended: it is running, or its process was killed."]
     return [] if content.get("records") else ["The run was stored by an older version: no graph, no times."]
 
 
-def _load(folder: Path) -> Document | None:
+def _load(folder: Path) -> RunRecord | None:
     """Return the stored run; with the state UNFINISHED for one that has not ended."""
     for name in (PROGRESS_FILE, RUN_FILE):
         content = read_json_object(folder / name)
@@ -96,11 +97,11 @@ def _load(folder: Path) -> Document | None:
     return None
 
 
-def _is_before(run: Document, other: Document) -> bool:
+def _is_before(run: RunRecord, other: RunRecord) -> bool:
     return str(run.get("started") or "") < str(other.get("started") or "")
 
 
-def _tasks(content: Document, links: Mapping[str, str]) -> list[Document]:
+def _tasks(content: RunRecord, links: Mapping[str, str]) -> list[dict[str, Any]]:
     records = {str(each.get("task_key")): each for each in _records(content)}
     found = []
     for task in content["tasks"]:
@@ -125,7 +126,7 @@ def _tasks(content: Document, links: Mapping[str, str]) -> list[Document]:
     return found
 
 
-def _add_logs(tasks: Sequence[Document], run: Path) -> None:
+def _add_logs(tasks: Sequence[dict[str, Any]], run: Path) -> None:
     """Add the end of the newest log of each task; failed tasks first, until the page is large enough."""
     left = _MAX_LOGS
     for task in sorted(tasks, key=lambda task: task["state"] != "FAILED"):
@@ -148,7 +149,7 @@ def _end_of(file: Path, most: int) -> tuple[str, int]:
         return "", 0
 
 
-def _summary(run: str, content: Document) -> Document:
+def _summary(run: str, content: RunRecord) -> dict[str, Any]:
     failed = sum(each.get("state") == "FAILED" for each in content["tasks"])
     facts = {name: content.get(name) for name in ("started", "seconds")}
     return {"run": run, "state": str(content.get("state")), "failed": failed, **facts}

@@ -182,20 +182,20 @@ def _sample(state: TableState, protection: _Protection) -> Sample:
     if lost:
         # Tags and masks keep the name that the column had.
         return Sample(note=f"No rows are shown: the protected column {min(lost)} was renamed or dropped.")
-    fields = state.columns[:MAX_COLUMNS]
-    hidden = {
-        name: protection.columns[name.lower()] for name, _ in fields if name.lower() in protection.columns
-    }
-    physical = {logical: name for name, logical in state.logical_names.items()}
-    for name, kind in fields:
-        if kind == "variant" or (isinstance(kind, dict) and physical[name] != name):
-            hidden.setdefault(name, "not shown: variant" if kind == "variant" else "not shown: nested")
-    shown = [name for name, _ in fields if name not in hidden]
-    rows: list[list[str | None]] = []
     # A file with a deletion vector also holds deleted rows.
     whole = [each for each in state.files if not each.deleted_rows and each.size <= _MAX_FILE_BYTES]
     if state.files and not whole:
         return Sample(note="No rows are shown: every file of the table also holds deleted rows.")
+    fields = state.columns[:MAX_COLUMNS]
+    physical = {logical: name for name, logical in state.logical_names.items()}
+    reasons = {
+        name: protection.columns.get(name.lower())
+        or _unreadable(kind, is_renamed=physical.get(name, name) != name)
+        for name, kind in fields
+    }
+    hidden = {name: reason for name, reason in reasons.items() if reason}
+    shown = [name for name, _ in fields if name not in hidden]
+    rows: list[list[str | None]] = []
     for file in reversed(whole):
         for values in _rows(state, file, [physical[name] for name in shown], MAX_ROWS - len(rows)):
             row = dict(zip(shown, values, strict=True))
@@ -203,6 +203,13 @@ def _sample(state: TableState, protection: _Protection) -> Sample:
         if len(rows) >= MAX_ROWS:
             break
     return Sample([name for name, _ in fields], rows, hidden)
+
+
+def _unreadable(kind: object, *, is_renamed: bool) -> str:
+    """Return why the values of a column cannot be read from the files; empty for those that can."""
+    if kind == "variant":
+        return "not shown: variant"
+    return "not shown: nested" if isinstance(kind, dict) and is_renamed else ""
 
 
 def _rows(state: TableState, file: DataFile, columns: Sequence[str], most: int) -> Iterator[list[Any]]:

@@ -83,9 +83,13 @@ def is_one_document(path: Path) -> bool:
                 (line for line in iter(partial(lines.readline, _LONGEST_LINE), "") if line.strip()), "{}"
             )
     except UnicodeDecodeError:
-        raise SeedError("SEED_SCHEMA_MISMATCH", f"The seed {file} is not UTF-8 text.") from None
+        raise SeedError(
+            "SEED_SCHEMA_MISMATCH", f"The seed {file} is not UTF-8 text.", next_step="Save it as UTF-8."
+        ) from None
     except (EOFError, gzip.BadGzipFile) as error:
-        raise SeedError("SEED_SCHEMA_MISMATCH", f"The seed {file} is damaged: {error}.") from None
+        raise SeedError(
+            "SEED_SCHEMA_MISMATCH", f"The seed {file} is damaged: {error}.", next_step="Write the file again."
+        ) from None
     if first.lstrip().startswith("["):
         return True
     try:

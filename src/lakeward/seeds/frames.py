@@ -135,7 +135,9 @@ def schema_of_ddl(spark: SparkSession, file: Path) -> StructType:
     except OSError as error:
         raise SeedError("SEED_FILE_NOT_FOUND", f"The DDL {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise SeedError(MISMATCH, f"The DDL {file} cannot be read: it is not UTF-8 text.") from None
+        raise SeedError(
+            MISMATCH, f"The DDL {file} cannot be read: it is not UTF-8 text.", next_step="Save it as UTF-8."
+        ) from None
     if not text:
         raise SeedError(
             "SEED_SCHEMA_MISSING",
@@ -148,7 +150,11 @@ def schema_of_ddl(spark: SparkSession, file: Path) -> StructType:
         else:
             plan = sql_parser(spark).parsePlan(text)
             if not hasattr(plan, "tableSchema") or "CreateTable" not in plan.getClass().getSimpleName():
-                raise SeedError(MISMATCH, f"The statement in {file} creates no table of its own columns.")
+                raise SeedError(
+                    MISMATCH,
+                    f"The statement in {file} creates no table of its own columns.",
+                    next_step="Write a CREATE TABLE statement with columns.",
+                )
             found = StructType.fromJson(json.loads(plan.tableSchema().json()))
     except Exception as error:
         if isinstance(error, SeedError) or not _is_sparks(error):

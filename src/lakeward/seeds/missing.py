@@ -11,7 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SeedError
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.quoting import quote_name
 from lakeward.seeds.declarations import DeclaredSeed, declared_seeds
 from lakeward.seeds.frames import frame_of_files
@@ -19,7 +19,7 @@ from lakeward.seeds.hints import missing_table, seed_hint
 from lakeward.seeds.names import TableName
 from lakeward.seeds.tables import exists, seed_frame
 from lakeward.session import current_settings
-from lakeward.spark_internals import catalog_manager, session_state
+from lakeward.spark_internals import catalog_manager, session_of, session_state
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ def reserve_names(spark: SparkSession) -> None:
     conf.setConfString("lakeward.seeds.declared", ",".join(names))
 
 
-def _retry_with_seed(before: Any) -> Any:
+def _retry_with_seed(before: Wrapped) -> Any:
     from pyspark.errors import AnalysisException
 
     @wraps(before)
@@ -52,7 +52,7 @@ def _retry_with_seed(before: Any) -> Any:
             try:
                 return before(self, *arguments, **named)
             except AnalysisException as error:
-                if not _create_missing(_session_of(self), error, seeded):
+                if not _create_missing(session_of(self), error, seeded):
                     raise
 
     return read
@@ -77,7 +77,7 @@ def _for_name(entry: Any) -> Any:
     return classmethod(for_name)
 
 
-def _exists_with_seed(before: Any) -> Any:
+def _exists_with_seed(before: Wrapped) -> Any:
     @wraps(before)
     def table_exists(self: Any, tableName: str, dbName: str | None = None) -> bool:
         if before(self, tableName, dbName):
@@ -90,10 +90,6 @@ def _exists_with_seed(before: Any) -> Any:
         return True
 
     return table_exists
-
-
-def _session_of(owner: Any) -> SparkSession:
-    return getattr(owner, "_spark", owner)  # type: ignore[no-any-return]  # a reader's session, or the session
 
 
 def _create_missing(spark: SparkSession, error: Any, seeded: set[TableName]) -> bool:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         PROVIDED_CATALOGS,
         catalog_hint,
         catalog_remedy,
+        extend_catalogs,
         missing_catalog,
         missing_schema,
         schema_hint,

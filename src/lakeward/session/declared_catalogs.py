@@ -7,7 +7,7 @@ Every session of the project creates them, as a workspace has its catalogs befor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lakeward.errors import ConfigurationError
 from lakeward.quoting import is_placeholder, quote_if_needed
@@ -58,6 +58,15 @@ def read_catalogs(table: Mapping[str, object], environ: Mapping[str, str]) -> tu
     for name in names:
         _require_name(name, 'Give names of letters, digits, _ and -: catalogs = ["dev", "prod"].')
     return tuple(dict.fromkeys(str(name).lower() for name in names))
+
+
+def extend_catalogs(environ: Mapping[str, str], names: Iterable[str]) -> str:
+    """Return the value of LAKEWARD_CATALOGS that has these names, too.
+
+    >>> extend_catalogs({"LAKEWARD_CATALOGS": "dev"}, ["prod"])
+    'dev,prod'
+    """
+    return ",".join(filter(None, (environ.get(CATALOGS_VARIABLE), *names)))
 
 
 def missing_catalog(text: str) -> str | None:

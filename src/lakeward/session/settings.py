@@ -35,12 +35,18 @@ def project_table(folder: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError("PYPROJECT_INVALID", f"{file} is not valid TOML: {error}.") from None
+        raise ConfigurationError(
+            "PYPROJECT_INVALID", f"{file} is not valid TOML: {error}.", next_step="Correct the file."
+        ) from None
     except OSError:
         return {}
     table = (content.get("tool") or {}).get("lakeward") or {}
     if not isinstance(table, dict):
-        raise ConfigurationError("PYPROJECT_INVALID", f"{file}: `tool.lakeward` is not a table.")
+        raise ConfigurationError(
+            "PYPROJECT_INVALID",
+            f"{file}: `tool.lakeward` is not a table.",
+            next_step="Write the settings below a line [tool.lakeward].",
+        )
     return table
 
 
@@ -62,6 +68,7 @@ def _bind_mounts(table: Mapping[str, object], environ: Mapping[str, str]) -> boo
         raise ConfigurationError(
             "PYPROJECT_INVALID",
             f"`bind-mounts` in [tool.lakeward] must be true or false, found {value!r}.",
+            next_step="Write `bind-mounts = true` or `bind-mounts = false`.",
         )
     return value
 

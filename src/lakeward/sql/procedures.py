@@ -57,6 +57,11 @@ class Procedure:
     owner: str = ""
     created: int = 0
 
+    @property
+    def is_atomic(self) -> bool:
+        """Return whether its body is a transaction."""
+        return is_atomic(tokenize(self.body) or ())
+
 
 def find_procedure(context: SessionContext, name: FullName) -> Procedure | None:
     """Return the procedure of this full name, None if it does not exist."""
@@ -134,7 +139,7 @@ def expand_calls(
     tokens = tokenize(text) or ()
     edits = []
     in_script = is_script(tokens)
-    joins = in_transaction or is_atomic(text)
+    joins = in_transaction or is_atomic(tokens)
     for part in statements(tokens) if in_script else [tokens]:
         if part[0].word != "CALL":
             continue
@@ -144,7 +149,7 @@ def expand_calls(
         values = _assign(procedure, arguments, quote_name(full))
         if full in active:
             block = _dynamic_call(full, procedure, values, numbers, "calls itself")
-        elif in_script and not joins and is_atomic(procedure.body):
+        elif in_script and not joins and procedure.is_atomic:
             block = _dynamic_call(
                 full, procedure, values, numbers, "is a transaction in a script that is none"
             )

@@ -167,7 +167,7 @@ def _analyze(
             return result, tuple(used)
         if is_script(tokens):
             if has_calls(tokens):
-                return procedures.CallProcedures(text), _statements()["CALL"]
+                return procedures.CallProcedures(text, is_script=True), _statements()["CALL"]
             parts += statements(tokens)
             replaced, used = _script_edits(parts[1:], text, declared_names(tokens))
     edits = list(replaced)

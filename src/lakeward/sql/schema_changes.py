@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakeward.quoting import names_path
 from lakeward.session import in_catalog
-from lakeward.spark_internals import delta_log, java_array, jvm_view, session_state
+from lakeward.spark_internals import JavaObject, delta_log, java_array, jvm_view, session_state
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def parse_altered_columns(
     return table, columns
 
 
-def find_delta_log(spark: SparkSession, table: Sequence[str]) -> Any:
+def find_delta_log(spark: SparkSession, table: Sequence[str]) -> JavaObject:
     """Return Delta's log of a table or of delta.`/path`; None for unknown names and other objects."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -51,7 +51,7 @@ def find_delta_log(spark: SparkSession, table: Sequence[str]) -> Any:
     return loaded.deltaLog() if loaded.getClass().getSimpleName() == "DeltaTableV2" else None
 
 
-def start_transaction(spark: SparkSession, log: Any) -> Any:
+def start_transaction(spark: SparkSession, log: JavaObject) -> JavaObject:
     """Return a new transaction of Delta on the newest version of a table."""
     jvm: Any = jvm_view(spark)
     return log.startTransaction(jvm.scala.Option.empty(), jvm.scala.Option.empty())
@@ -77,7 +77,7 @@ def find_fields(schema: dict[str, Any], path: Sequence[str]) -> list[dict[str, A
 
 
 def commit_schema(
-    spark: SparkSession, transaction: Any, schema: str, changes: Sequence[Mapping[str, Any]]
+    spark: SparkSession, transaction: JavaObject, schema: str, changes: Sequence[Mapping[str, Any]]
 ) -> None:
     """Commit the schema; DESCRIBE HISTORY shows `changes` of columns."""
     jvm: Any = jvm_view(spark)

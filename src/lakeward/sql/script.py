@@ -39,13 +39,14 @@ def begins_block(cursor: TokenCursor) -> bool:
     return cursor.words("BEGIN")
 
 
-def is_atomic(text: str) -> bool:
+def is_atomic(tokens: Sequence[Token]) -> bool:
     """Return whether a block is a transaction.
 
-    >>> [is_atomic(text) for text in ("BEGIN ATOMIC END", "a: begin atomic END", "BEGIN NOT ATOMIC END")]
+    >>> texts = ("BEGIN ATOMIC END", "a: begin atomic END", "BEGIN NOT ATOMIC END")
+    >>> [is_atomic(tokenize(text)) for text in texts]
     [True, True, False]
     """
-    cursor = TokenCursor(tokenize(text) or ())
+    cursor = TokenCursor(tokens)
     _skip_label(cursor)
     return cursor.words("BEGIN", "ATOMIC")
 

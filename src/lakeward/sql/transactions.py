@@ -14,13 +14,13 @@ import uuid
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.file_lock import FileLock
 from lakeward.quoting import quote_name
 from lakeward.session import current_settings, message_of
-from lakeward.spark_internals import java_session, jvm_view
+from lakeward.spark_internals import JavaObject, java_session, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -207,7 +207,7 @@ def _folder() -> Path:
     return settings.state / _FOLDER
 
 
-def _java(spark: SparkSession) -> Any:
+def _java(spark: SparkSession) -> JavaObject:
     return jvm_view(spark).lakeward.Transactions
 
 

@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
+from lakeward.patching import Wrapped
+
 _RUN_ID = re.compile(r"\brunId = (?P<id>[0-9a-f-]{36})")
 _received: set[str] = set()
 """Run ids of queries."""
@@ -56,7 +58,7 @@ def unreceived_error(query: Any) -> Exception | None:
     return error
 
 
-def receive_errors(before: Any) -> Any:
+def receive_errors(before: Wrapped) -> Any:
     """Return a method of a query, or of the session's queries, whose errors are received by its caller."""
 
     @wraps(before)
@@ -82,7 +84,7 @@ def _note(owner: Any, error: Exception) -> None:
         _received.add(str(identifier))
 
 
-def shorten_interruptions(before: Any) -> Any:
+def shorten_interruptions(before: Wrapped) -> Any:
     """Return `foreachBatch`, whose function reports in a few words that its query was stopped.
 
     Spark compares the text of the error with a regular expression that recurses for each character, and ends

@@ -7,12 +7,12 @@ import warnings
 from functools import partial, wraps
 from typing import Any
 
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.streaming.live_queries import add_started_query, current_query
 from lakeward.streaming.query_errors import receive_errors, shorten_interruptions
 
 
-def add_table(before: Any) -> Any:
+def add_table(before: Wrapped) -> Any:
     """Return `writeStream.table`: the platform's older name of `toTable`."""
     del before
 
@@ -23,7 +23,7 @@ def add_table(before: Any) -> Any:
     return table
 
 
-def report_started(before: Any) -> Any:
+def report_started(before: Wrapped) -> Any:
     """Return `start` or `toTable`, which make the query known to the run's live view."""
 
     @wraps(before)
@@ -35,7 +35,7 @@ def report_started(before: Any) -> Any:
     return start
 
 
-def await_restarted(before: Any) -> Any:
+def await_restarted(before: Wrapped) -> Any:
     """Return `awaitTermination`, which waits for the restarted query, too."""
 
     @wraps(before)
@@ -57,7 +57,7 @@ def await_restarted(before: Any) -> Any:
     return await_termination
 
 
-def stop_restarted(before: Any) -> Any:
+def stop_restarted(before: Wrapped) -> Any:
     """Return `stop`, which stops the query that runs in place of a restarted one."""
 
     @wraps(before)
@@ -73,7 +73,7 @@ def tell_restarted(before: property) -> property:
     return property(lambda self: is_active(current_query(self)), doc=before.__doc__)
 
 
-def warn_on_once(before: Any) -> Any:
+def warn_on_once(before: Wrapped) -> Any:
     """Return `trigger` with a warning for `once=True`."""
 
     @wraps(before)

@@ -21,7 +21,7 @@ import pytest
 
 from lakeward import patching
 from lakeward.errors import ConfigurationError, PipelineError
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
@@ -116,7 +116,11 @@ def _settings() -> Settings:
 
     settings = current_settings()
     if settings is None:
-        raise PipelineError("NO_TEST_SESSION", "run() takes the session of the fixture test_spark.")
+        raise PipelineError(
+            "NO_TEST_SESSION",
+            "run() takes the session of the fixture test_spark.",
+            next_step="Add the parameter test_spark to the test function.",
+        )
     return settings
 
 
@@ -267,7 +271,7 @@ def fill(module: ModuleType) -> None:
     vars(module)["__all__"] = ["TestPipeline", "test_spark"]
 
 
-def _creating(before: Any) -> Any:
+def _creating(before: Wrapped) -> Any:
     from pyspark.errors import AnalysisException
 
     @wraps(before)

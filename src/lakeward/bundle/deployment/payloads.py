@@ -244,7 +244,11 @@ def _alert(settings: dict[str, Any], places: Places) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise BundleError("ALERT_FILE_INVALID", f"The file {name} is not JSON: {error}.") from None
+        raise BundleError(
+            "ALERT_FILE_INVALID",
+            f"The file {name} is not JSON: {error}.",
+            next_step="Correct the file, or export the alert again.",
+        ) from None
     if not isinstance(content, dict) or _REFERENCE.search(text):
         what = "has references" if isinstance(content, dict) else "is not a JSON object"
         raise BundleError(

@@ -56,8 +56,6 @@ _WRITES = frozenset(
     )
 )
 _EXPRESSIONS = frozenset(("expr", "selectExpr", "where", "filter", "when"))
-# What is imported from them is a module.
-_NAMESPACES = ("pyspark", "pyspark.databricks", "pyspark.databricks.sql", "databricks", "dbruntime")
 _SQL = {("spark", "sql"): "sqlQuery"}
 
 

@@ -44,7 +44,11 @@ def _dependencies(file: Path) -> Iterator[Any]:
         content = YAML(typ="safe", pure=True).load(read_text(file))
     except YAMLError as error:
         message = " ".join(str(error).split())
-        raise ConfigurationError("REQUIREMENTS_INVALID", f"{file} cannot be read: {message}.") from None
+        raise ConfigurationError(
+            "REQUIREMENTS_INVALID",
+            f"{file} cannot be read: {message}.",
+            next_step="Correct it, or remove the file.",
+        ) from None
     entries = content.get("dependencies") if isinstance(content, Mapping) else None
     return iter(entries if isinstance(entries, list) else ())
 

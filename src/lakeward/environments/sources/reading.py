@@ -31,7 +31,11 @@ def read_text(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
     except UnicodeDecodeError:
         raise ConfigurationError(condition, f"{file} is not UTF-8.", next_step="Save it as UTF-8.") from None
     except OSError as error:
-        raise ConfigurationError(condition, f"{file} cannot be read: {error.strerror}.") from None
+        raise ConfigurationError(
+            condition,
+            f"{file} cannot be read: {error.strerror}.",
+            next_step="Give yourself the permission to read it, or remove it.",
+        ) from None
 
 
 def read_toml(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, Any]:

@@ -38,7 +38,11 @@ def _from_cfg(root: Path) -> Declarations:
         parser.read_string(read_text(file))
     except configparser.Error as error:
         message = " ".join(str(error).split())
-        raise ConfigurationError("REQUIREMENTS_INVALID", f"{file} cannot be read: {message}.") from None
+        raise ConfigurationError(
+            "REQUIREMENTS_INVALID",
+            f"{file} cannot be read: {message}.",
+            next_step="Correct it, or remove the file.",
+        ) from None
     options = dict(parser["options"]) if parser.has_section("options") else {}
     settings: dict[str, Any] = {
         "install_requires": _listed(options.get("install_requires", "")),
@@ -69,7 +73,11 @@ def _from_py(root: Path) -> Declarations:
     try:
         tree = ast.parse(read_text(file))
     except (SyntaxError, ValueError) as error:
-        raise ConfigurationError("REQUIREMENTS_INVALID", f"{file} cannot be read: {error}.") from None
+        raise ConfigurationError(
+            "REQUIREMENTS_INVALID",
+            f"{file} cannot be read: {error}.",
+            next_step="Correct it, or remove the file.",
+        ) from None
     call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_setup(node)), None)
     known: dict[str, ast.expr] = {}
     for node in ast.walk(tree):

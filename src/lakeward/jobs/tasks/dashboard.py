@@ -73,7 +73,9 @@ def _content(task: Task, dashboard: Mapping[str, Any]) -> dict[str, Any]:
         content = None
     if not isinstance(content, dict):
         raise ConfigurationError(
-            "DASHBOARD_INVALID", f"The dashboard of the task `{task.key}` is not a JSON object."
+            "DASHBOARD_INVALID",
+            f"The dashboard of the task `{task.key}` is not a JSON object.",
+            next_step="Export the dashboard again.",
         )
     return content
 

@@ -13,7 +13,6 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,6 +21,7 @@ from lakeward.dbt import (
     DbtProject,
     connection_variables,
     dbt_process,
+    has_dbt,
     warehouse_profile,
     write_profiles,
 )
@@ -57,7 +57,7 @@ def prepare(context: Context, task: Task) -> Action | None:
         return None
 
     def action() -> None:
-        if find_spec("dbt") is None or find_spec("dbt.cli") is None:
+        if not has_dbt():
             message = f"The task `{task.key}` runs dbt, which its environment does not have."
             next_step = "Add dbt-databricks to the dependencies of its environment, or to its libraries."
             raise ConfigurationError("DBT_NOT_INSTALLED", message, next_step=next_step)

@@ -5,8 +5,8 @@ Source: https://docs.databricks.com/aws/en/jobs/notebook and …/jobs/task-param
 
 from __future__ import annotations
 
-import contextlib
 import json
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 from lakeward.errors import ConfigurationError, JobError
@@ -27,7 +27,11 @@ def prepare(context: Context, task: Task) -> Action | None:
 
     name = str(task.spec.get("notebook_path") or "")
     if not name:
-        raise ConfigurationError("TASK_INVALID", f"The task `{task.key}` needs notebook_path.")
+        raise ConfigurationError(
+            "TASK_INVALID",
+            f"The task `{task.key}` needs notebook_path.",
+            next_step="Name the notebook: notebook_path: ./notebook.py",
+        )
     root = folder_of_files(context.bundle.root, context.job, task, task.spec)
     path, _ = load_notebook(_file(context, name, root))
     parameters = {
@@ -41,9 +45,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     def action() -> None:
         from lakeward.session import session
 
-        with contextlib.ExitStack() as stack:
-            if context.stdout is not None:
-                stack.enter_context(contextlib.redirect_stdout(context.stdout))
+        with redirect_stdout(context.stdout) if context.stdout is not None else nullcontext():
             done = run(
                 path,
                 spark=session(context.settings),

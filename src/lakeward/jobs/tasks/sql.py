@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import SQL_OUTPUT, Task
@@ -18,7 +18,7 @@ from lakeward.jobs.tasks.user_code import Action, Context, file_advice, local_fi
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from lakeward.session import Settings
 
@@ -39,24 +39,28 @@ def prepare(context: Context, task: Task) -> Action | None:
         return None
 
     def action() -> None:
-        from pyspark.sql.functions import struct, to_json
-
         from lakeward.sql import split, time_limit
 
-        rows: list[dict[str, Any]] = []
+        last_rows: list[str] = []
         with warehouse_session(context.settings) as spark:
             for statement in split(text):
                 named = {name: value for name, value in arguments.items() if f":{name}" in statement}
                 with time_limit(spark), named_parameters(statement, task, arguments):
                     frame = spark.sql(statement, named) if named else spark.sql(statement)
                     if frame.columns:
-                        as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
-                        found = [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
-                        print(*found, sep="\n")
-                        rows = [json.loads(row) for row in found]
-        context.task_values[task.key, SQL_OUTPUT] = json.dumps(rows)
+                        last_rows = _rows_as_json(frame)
+                        print(*last_rows, sep="\n")
+        context.task_values[task.key, SQL_OUTPUT] = json.dumps([json.loads(row) for row in last_rows])
 
     return action
+
+
+def _rows_as_json(frame: DataFrame) -> list[str]:
+    """Return the first rows of a result, each as a JSON object with all columns."""
+    from pyspark.sql.functions import struct, to_json
+
+    as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
+    return [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 from lakeward.pipelines.api.registry import DatasetDeclaration, GraphRegistry, PendingDataset
 from lakeward.pipelines.api.signatures import (
     Arguments,
+    Decorator,
     UserFunction,
     api_function,
     calling_location,
@@ -22,19 +23,19 @@ from lakeward.pipelines.graph.elements import DatasetType, Flow, TableOptions, V
 
 
 @api_function
-def table(registry: GraphRegistry, values: Arguments) -> Any:
+def table(registry: GraphRegistry, values: Arguments) -> UserFunction | Decorator:
     """Declare a streaming table if the function returns a stream, else a materialized view (SDP-1.3-R1)."""
     return _dataset_decorator(registry, "table", "table", values)
 
 
 @api_function
-def materialized_view(registry: GraphRegistry, values: Arguments) -> Any:
+def materialized_view(registry: GraphRegistry, values: Arguments) -> UserFunction | Decorator:
     """Declare a table that holds the result of a batch query."""
     return _dataset_decorator(registry, "materialized_view", "materialized_view", values)
 
 
 @api_function
-def temporary_view(registry: GraphRegistry, values: Arguments) -> Any:
+def temporary_view(registry: GraphRegistry, values: Arguments) -> UserFunction | Decorator:
     """Declare a query that is not stored: every consumer evaluates it, including its expectations."""
     return _dataset_decorator(registry, "temporary_view", "view", values)
 
@@ -76,21 +77,25 @@ def create_streaming_table(registry: GraphRegistry, values: Arguments) -> None:
     )
 
 
-def create_table(query_function: UserFunction | str | None = None, **options: Any) -> Any:
+def create_table(
+    query_function: UserFunction | str | None = None, **options: Any
+) -> UserFunction | Decorator:
     """Decorate a dataset function (older code), or declare a streaming table (current API) (SDP-1.1).
 
     Which one is meant depends on whether the result is used as a decorator.
     """
     registry = require_registry("create_table")
     if callable(query_function):
-        return table(query_function, **options)
+        decorated: UserFunction = table(query_function, **options)
+        return decorated
     if query_function is not None:
         options["name"] = query_function
     location, used = calling_location(), []
 
-    def decorate(function: UserFunction) -> Any:
+    def decorate(function: UserFunction) -> UserFunction:
         used.append(function)
-        return table(**options)(function)
+        decorated: UserFunction = table(**options)(function)
+        return decorated
 
     def declare() -> None:
         if used:
@@ -103,7 +108,9 @@ def create_table(query_function: UserFunction | str | None = None, **options: An
     return decorate
 
 
-def _dataset_decorator(registry: GraphRegistry, decorator: str, kind: DatasetType, values: Arguments) -> Any:
+def _dataset_decorator(
+    registry: GraphRegistry, decorator: str, kind: DatasetType, values: Arguments
+) -> UserFunction | Decorator:
     function, name = values["query_function"], values["name"]
     options, spark_conf = table_options(decorator, values), values["spark_conf"]
     replaces = replace_spec(decorator, values) if "replace_using" in values else None

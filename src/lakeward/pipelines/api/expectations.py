@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lakeward.pipelines.api.registry import GraphRegistry
-from lakeward.pipelines.api.signatures import Arguments, add_expectations, api_function, declared_expectation
+from lakeward.pipelines.api.signatures import (
+    Arguments,
+    Decorator,
+    add_expectations,
+    api_function,
+    declared_expectation,
+)
 from lakeward.pipelines.graph.elements import ViolationAction
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def _expectation(

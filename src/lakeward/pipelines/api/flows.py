@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.api.registry import GraphRegistry
 from lakeward.pipelines.api.signatures import (
     Arguments,
+    Decorator,
+    UserFunction,
     api_function,
     calling_location,
     decorate_function,
@@ -21,6 +23,9 @@ from lakeward.pipelines.api.signatures import (
 from lakeward.pipelines.autocdc.cdc_schema import DELETED_COLUMN, VERSION_COLUMN
 from lakeward.pipelines.graph.elements import ChangeArgs, Flow, OutputMode, SourceCodeLocation
 from lakeward.pipelines.graph.session_scope import active_reader, read_table, read_table_once
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # Bitemporal tables contain type 2 histories.
 _SCD_TYPES: dict[str, Literal[1, 2]] = {"1": 1, "2": 2, "bitemporal": 2}
@@ -123,38 +128,32 @@ def _as_tuple(given: object) -> tuple[Any, ...]:
 
 
 @api_function
-def append_flow(
-    registry: GraphRegistry, values: Arguments
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def append_flow(registry: GraphRegistry, values: Arguments) -> Decorator:
     """Declare a query whose new records are appended to the streaming table or sink `target` (SDP-4.5)."""
     return _flow_decorator(registry, "append_flow", "append", values)
 
 
 @api_function
-def update_flow(
-    registry: GraphRegistry, values: Arguments
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def update_flow(registry: GraphRegistry, values: Arguments) -> Decorator:
     """Declare a query whose changed records are written to the sink `target` (SDP-4.4)."""
     return _flow_decorator(registry, "update_flow", "update", values)
 
 
 @api_function
-def replace_flow(
-    registry: GraphRegistry, values: Arguments
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def replace_flow(registry: GraphRegistry, values: Arguments) -> Decorator:
     """Declare a stream of partial snapshots: its rows replace those of `target` with the same keys."""
     return _flow_decorator(registry, "replace_flow", "append", values)
 
 
 def _flow_decorator(
     registry: GraphRegistry, decorator: str, mode: OutputMode, values: Arguments
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Decorator:
     target, name, depends_on = values["target"], values["name"], values.get("depends_on")
     settings, once = values["spark_conf"], bool(values.get("once"))
     replaces = replace_spec(decorator, values) if "replace_using" in values else None
     waits = (depends_on,) if isinstance(depends_on, str) else tuple(depends_on or ())
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: UserFunction) -> UserFunction:
         callable_, pending = decorate_function(function, decorator, fresh=True)
         label = name or function_name(function, decorator)
         if pending.expectations:
@@ -248,17 +247,17 @@ def _change_args(values: Arguments, location: SourceCodeLocation) -> ChangeArgs:
         raise PipelineError.at(location, error) from None
 
 
-def read(name: str) -> Any:
+def read(name: str) -> DataFrame:
     """Read the dataset `name` of this pipeline as a batch."""
     return _read_dataset(name, stream=False)
 
 
-def read_stream(name: str) -> Any:
+def read_stream(name: str) -> DataFrame:
     """Read the dataset `name` of this pipeline as a stream."""
     return _read_dataset(name, stream=True)
 
 
-def _read_dataset(name: str, *, stream: bool) -> Any:
+def _read_dataset(name: str, *, stream: bool) -> DataFrame:
     reader = active_reader()
     if reader is None and is_unit_test():
         return read_unit_test_table(name, stream=stream)

@@ -88,11 +88,13 @@ class GraphRegistry:
             raise PipelineError(
                 "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS",
                 f"`{name}` cannot be declared: the name of a temporary view or sink has one part.",
+                next_step="Leave out the catalog and the schema.",
             )
         if len(found) > 3:
             raise PipelineError(
                 "IDENTIFIER_TOO_MANY_NAME_PARTS",
                 f"`{name}` cannot be declared: a name has at most three parts.",
+                next_step="Name it catalog.schema.name, or put it in backticks if the name has dots.",
             )
         return (found[0].lower(),) if short else self.default_schema.qualify(found)
 

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.api.parameters import Function, function
@@ -20,6 +20,9 @@ from lakeward.pipelines.graph.elements import (
     TableOptions,
     ViolationAction,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _unit_tests_enabled = False
 
@@ -53,7 +56,7 @@ def discarding_registry() -> GraphRegistry:
     return _DiscardingRegistry(DefaultSchema("main", "default"))
 
 
-def read_unit_test_table(name: str, *, stream: bool) -> Any:
+def read_unit_test_table(name: str, *, stream: bool) -> DataFrame:
     """Read the table `name`, as `dp.read` does in unit tests."""
     from lakeward.session import session
 
@@ -65,6 +68,7 @@ def read_unit_test_table(name: str, *, stream: bool) -> Any:
 _PENDING_ATTRIBUTE = "__lakeward_pending__"
 _PACKAGE = str(Path(__file__).parents[1])
 UserFunction = Callable[..., Any]
+Decorator = Callable[[UserFunction], UserFunction]
 
 
 def require_registry(what: str) -> GraphRegistry:
@@ -263,6 +267,8 @@ def replace_spec(what: str, values: Mapping[str, Any]) -> ReplaceSpec | None:
     repeated = sorted({column for column in using if using.count(column) > 1})
     if repeated:
         raise PipelineError(
-            "INVALID_REPLACE_FLOW", f"{what}(replace_using=…) names {', '.join(repeated)} more than once."
+            "INVALID_REPLACE_FLOW",
+            f"{what}(replace_using=…) names {', '.join(repeated)} more than once.",
+            next_step="Name each column once.",
         )
     return ReplaceSpec(using, sequence_by)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lakeward.pipelines.api.registry import DatasetDeclaration, GraphRegistry, PendingDataset
 from lakeward.pipelines.api.signatures import (
     Arguments,
+    Decorator,
     UserFunction,
     api_function,
     calling_location,
@@ -33,7 +32,7 @@ def create_sink(registry: GraphRegistry, values: Arguments) -> None:
 
 
 @api_function
-def foreach_batch_sink(registry: GraphRegistry, values: Arguments) -> Any:
+def foreach_batch_sink(registry: GraphRegistry, values: Arguments) -> UserFunction | Decorator:
     """Declare a function `f(df, batch_id)` that is called with every micro-batch of the flows into it."""
 
     def decorate(function: UserFunction) -> UserFunction:
@@ -49,7 +48,7 @@ def foreach_batch_sink(registry: GraphRegistry, values: Arguments) -> Any:
 
 
 @api_function
-def on_event_hook(registry: GraphRegistry, values: Arguments) -> Any:
+def on_event_hook(registry: GraphRegistry, values: Arguments) -> UserFunction | Decorator:
     """Declare a function that is called with every event of an update, as a dict, after it is logged."""
     allowed = values["max_allowable_consecutive_failures"]
     if allowed is not None and (not isinstance(allowed, int) or isinstance(allowed, bool) or allowed < 0):
@@ -67,7 +66,7 @@ def on_event_hook(registry: GraphRegistry, values: Arguments) -> Any:
     return decorate if given is None else decorate(given)
 
 
-def _declare_sink(registry: GraphRegistry, name: Any, sink: Sink, location: SourceCodeLocation) -> None:
+def _declare_sink(registry: GraphRegistry, name: object, sink: Sink, location: SourceCodeLocation) -> None:
     if not isinstance(name, str):
         raise TypeError(f"a sink's name is a str, not {type(name).__name__}")
     registry.key(name, short=True)

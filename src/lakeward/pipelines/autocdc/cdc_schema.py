@@ -175,6 +175,7 @@ class CdcSchema:
                 raise PipelineError(
                     "AUTOCDC_MICROBATCH_VALIDATION.NON_ORDERABLE_SEQUENCE",
                     f"{parameter} is of type {sequence.simpleString()}, which has no order.",
+                    next_step="Name a column whose values have an order, such as a timestamp or a number.",
                 )
         values = [name for name in columns if name not in keys]
         tracked = listed.choose(values, change_args.tracked, change_args.untracked)

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.pipelines.autocdc.cdc_schema import column
 from lakeward.pipelines.storage.computed_rows import aggregate_rows, computed_rows, count_rows, hint_small
 from lakeward.pipelines.storage.delta_tables import prepare_merge
 from lakeward.pipelines.storage.file_replacement import PLACE, FileReplacement
@@ -129,7 +130,7 @@ class RowMerge:
         """Return the new rows, with the columns of the target: those of updated rows and inserted ones."""
         same = " AND ".join(f"s.{name} <=> m.{name}" for name in _IDENTITY if name in changes.columns)
         new = changes.alias("s").join(matched.alias("m"), _sql(same), "left_anti").where(self.insert)
-        changed = new.unionAll(matched.where(f"{_ACTION} = 'update'").select(*map(_name, changes.columns)))
+        changed = new.unionAll(matched.where(f"{_ACTION} = 'update'").select(*map(column, changes.columns)))
         values = {name.lower(): value for name, value in self.values.items()}
         return changed.select(
             *[
@@ -150,9 +151,3 @@ def _sql(text: str) -> Column:
     from pyspark.sql import functions as F
 
     return F.expr(text)
-
-
-def _name(name: str) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.col(quote_name([name]))

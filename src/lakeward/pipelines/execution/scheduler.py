@@ -78,15 +78,13 @@ def run_concurrently(
         while waiting or running:
             with_query = [task for task in running if not task.awaits_input]
             resumable = any(task.can_resume() for task in running if task.awaits_input)
-            ready = [item for item in waiting if is_ready(item)]
-            if not (ready or resumable or with_query):
+            first = next((position for position, item in enumerate(waiting) if is_ready(item)), None)
+            if first is None and not resumable and not with_query:
                 if not waiting:
                     raise RuntimeError("tasks await each other's datasets")
-                ready = waiting[:1]
-            if ready and len(with_query) < max_parallelism:
-                item = ready[0]
-                waiting.remove(item)
-                running.append(start(item))
+                first = 0
+            if first is not None and len(with_query) < max_parallelism:
+                running.append(start(waiting.pop(first)))
             else:
                 poll()
                 for task in running:

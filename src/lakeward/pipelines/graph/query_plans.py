@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.elements import Key, split_name
-from lakeward.spark_internals import analyzed_plan, java_session, jvm_view, scala_list, sql_parser
+from lakeward.spark_internals import JavaObject, analyzed_plan, java_session, jvm_view, scala_list, sql_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,12 +44,12 @@ def referenced_tables(spark: SparkSession, sql: str) -> list[tuple[tuple[str, ..
     return found
 
 
-def class_name(java: Any) -> str:
+def class_name(java: JavaObject) -> str:
     """Return the simple class name of a JVM object."""
     return str(java.getClass().getSimpleName()).rstrip("$")
 
 
-def source_nodes(df: DataFrame) -> list[Any]:
+def source_nodes(df: DataFrame) -> list[JavaObject]:
     """Return the leaf nodes of a query's plan, including those of subqueries."""
     analyzed = analyzed_plan(df)
     plans = [analyzed, *scala_list(analyzed.subqueriesAll())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lakeward.errors import ConfigurationError
 from lakeward.pipelines.graph.elements import DefaultSchema
@@ -124,14 +124,14 @@ def use_reader(reader: DatasetReader) -> Iterator[None]:
         _active = previous
 
 
-def read_table(name: str, *, stream: bool) -> Any:
+def read_table(name: str, *, stream: bool) -> DataFrame:
     """Read a dataset of the pipeline or any other table, as `spark.table` in a dataset function does."""
     assert _active is not None, "only flows of a running update read"
     found = _active.read(name, stream=stream)
     return _active.open(found, stream=stream) if isinstance(found, str) else found
 
 
-def read_table_once(name: str) -> Any:
+def read_table_once(name: str) -> DataFrame:
     """Read what a one-time flow takes: all rows of a table, or the query of a view, which may be a stream."""
     assert _active is not None, "only flows of a running update read"
     found = _active.read(name, stream=True)

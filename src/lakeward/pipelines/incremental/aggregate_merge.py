@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.pipelines.incremental.row_groups import LINEAR, is_usable_key
-from lakeward.pipelines.incremental.view_plan import CalledFunction, PlanColumn, PlanNode
+from lakeward.pipelines.incremental.view_plan import CalledFunction, PlanColumn, PlanNode, TypeJson
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _as(column: PlanColumn, expression: str) -> str:
     return f"try_cast({expression} AS {column.type})" if is_decimal else expression
 
 
-def _can_sum(data_type: Any) -> bool:
+def _can_sum(data_type: TypeJson) -> bool:
     if data_type in _INTEGERS:
         return True
     if not isinstance(data_type, str) or not data_type.startswith("decimal("):

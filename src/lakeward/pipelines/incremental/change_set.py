@@ -20,7 +20,7 @@ from lakeward.pipelines.incremental.row_groups import is_usable_key
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
 from lakeward.pipelines.storage.delta_tables import read_commit_info, snapshot_bytes
-from lakeward.spark_internals import analyzed_plan, jvm_view
+from lakeward.spark_internals import JavaObject, analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,10 +55,10 @@ class ChangeSet:
     """
 
     kind: ChangeKind
-    new: Any
-    old: Any = None
-    find_rows: Callable[[], tuple[Any, Any]] = lambda: (None, None)
-    find_gross_rows: Callable[[], tuple[Any, Any]] | None = None
+    new: JavaObject
+    old: JavaObject = None
+    find_rows: Callable[[], tuple[JavaObject, JavaObject]] = lambda: (None, None)
+    find_gross_rows: Callable[[], tuple[JavaObject, JavaObject]] | None = None
     is_gross: bool = False
     bytes: int = 0
     total: int = 0
@@ -66,7 +66,7 @@ class ChangeSet:
     source: Source | None = None
 
     @cached_property
-    def rows(self) -> tuple[Any, Any]:
+    def rows(self) -> tuple[JavaObject, JavaObject]:
         """The inserted and the deleted rows; a view that is recomputed does not need them."""
         return self.find_rows()
 
@@ -82,7 +82,7 @@ class ChangeSet:
 class SourceFiles:
     """The files of a version. `names` tell each from others of the table, and with other deleted rows."""
 
-    java: Any
+    java: JavaObject
     names: tuple[str, ...]
 
     @property
@@ -124,7 +124,7 @@ class Source:
             self.path, str(self.snapshot.metadata().id()), number, self._commit_identity(number)
         )
 
-    def pinned(self) -> Any:
+    def pinned(self) -> JavaObject:
         """Return the relation at this version: later commits do not reach the update."""
         return self._changes.pinned(self.node.java, self.snapshot)
 
@@ -154,12 +154,12 @@ class Source:
         lines = self._changes.names(files).split("\n") if len(files) else []
         return SourceFiles(files, tuple(lines))
 
-    def rows_at(self, positions: Sequence[int]) -> Any:
+    def rows_at(self, positions: Sequence[int]) -> JavaObject:
         """Return the relation on the files at these positions."""
         chosen = self._changes.at(self.files.java, ",".join(map(str, positions)))
         return self._rows(chosen)
 
-    def _between(self, new: Any, seen: int, current: int) -> ChangeSet:
+    def _between(self, new: JavaObject, seen: int, current: int) -> ChangeSet:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
@@ -199,7 +199,9 @@ class Source:
             return self._feed(new, old, files.feed(), seen, read) or difference
         return difference
 
-    def _feed(self, new: Any, old: Any, files: Any, seen: int, read: int) -> ChangeSet | None:
+    def _feed(
+        self, new: JavaObject, old: JavaObject, files: JavaObject, seen: int, read: int
+    ) -> ChangeSet | None:
         """Return the rows of the change data feed, None where it is off or does not reach that far."""
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
@@ -218,7 +220,7 @@ class Source:
             return None
         return ChangeSet("CHANGED", new, old, lambda: (inserted, deleted), bytes=read, total=self.size)
 
-    def _difference(self, new: Any, old: Any, files: Any) -> ChangeSet:
+    def _difference(self, new: JavaObject, old: JavaObject, files: JavaObject) -> ChangeSet:
         """Return the rows that the removed and added files differ in."""
         added, removed = files.added(), files.removed()
         missing = None if removed is None else self._changes.missing(self._log, removed)
@@ -240,7 +242,7 @@ class Source:
             "CHANGED", new, old, lambda: self._net_changes(changed), gross, bytes=read, total=self.size
         )
 
-    def _gross_changes(self, changed: Any) -> tuple[Any, Any]:
+    def _gross_changes(self, changed: JavaObject) -> tuple[JavaObject, JavaObject]:
         """Return the inserted and the deleted rows, also those that are in both."""
         inserted, deleted = (
             changed.rows(self.node.java, self.snapshot, files) if len(files) else None
@@ -248,7 +250,7 @@ class Source:
         )
         return inserted, deleted
 
-    def _net_changes(self, changed: Any) -> tuple[Any, Any]:
+    def _net_changes(self, changed: JavaObject) -> tuple[JavaObject, JavaObject]:
         """Return the inserted rows that are not among the deleted ones, and the reverse.
 
         Only the columns that the view uses are compared; the others are NULL in the result. The difference
@@ -275,13 +277,13 @@ class Source:
             plans.append(self._java.lakeward.ViewPlan.named(analyzed_plan(named), self.node.java.output()))
         return plans[0], plans[1]
 
-    def _rows(self, files: Any) -> Any:
+    def _rows(self, files: JavaObject) -> JavaObject:
         return self._changes.rows(self.node.java, self._log, self.snapshot, files)
 
     def _required(self) -> list[Any]:
         return [column for column in self.node.output if column.id in self.node.required]
 
-    def _changed_columns(self, old: Any) -> str | None:
+    def _changed_columns(self, old: JavaObject) -> str | None:
         """Return a column that the view uses and that differs between the versions."""
         mode = "delta.columnMapping.mode"
         before, after = _fields(old), _fields(self.snapshot)
@@ -293,7 +295,7 @@ class Source:
                 return f"`{column.name}`"
         return None
 
-    def _snapshot_at(self, version: int) -> Any:
+    def _snapshot_at(self, version: int) -> JavaObject:
         none = getattr(getattr(self._java.scala, "None$"), "MODULE$")
         return self._log.getSnapshotAt(version, none, none, False)
 
@@ -310,12 +312,12 @@ class Source:
             return None
         return str(info.get("txnId") or info.get("inCommitTimestamp") or info.get("timestamp"))
 
-    def _unknown(self, new: Any, issue_type: str, reason: str) -> ChangeSet:
+    def _unknown(self, new: JavaObject, issue_type: str, reason: str) -> ChangeSet:
         issue = Issue(issue_type, f"{self.name}: {reason}.", table=self.name)
         return ChangeSet("UNKNOWN", new, bytes=self.size, total=self.size, issue=issue)
 
 
-def _fields(snapshot: Any) -> dict[str, Any]:
+def _fields(snapshot: JavaObject) -> dict[str, Any]:
     """Return type and column mapping of the top-level columns by name in lower case."""
     found = {}
     for field in json.loads(snapshot.metadata().schemaString())["fields"]:
@@ -324,6 +326,6 @@ def _fields(snapshot: Any) -> dict[str, Any]:
     return found
 
 
-def _property(snapshot: Any, name: str) -> str | None:
+def _property(snapshot: JavaObject, name: str) -> str | None:
     value = snapshot.metadata().configuration().get(name)
     return str(value.get()) if value.isDefined() else None

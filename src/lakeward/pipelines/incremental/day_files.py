@@ -17,7 +17,7 @@ from lakeward.atomic_files import atomic_write
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.key_ranges import DAY_NUMBERS
-from lakeward.spark_internals import jvm_view
+from lakeward.spark_internals import JavaObject, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -135,7 +135,7 @@ class DayFiles:
         spark: SparkSession,
         index: Callable[[list[Any]], DayIndex],
         changes: Mapping[int, ChangeSet],
-        above: Callable[[PlanNode, Any], Any],
+        above: Callable[[PlanNode, JavaObject], JavaObject],
     ) -> None:
         self._spark, self._index, self._changes, self._above = spark, index, changes, above
         self._plans = jvm_view(spark).lakeward.ViewPlan
@@ -148,7 +148,9 @@ class DayFiles:
             return None
         return path if change.source.size >= MIN_BYTES else None
 
-    def rows(self, node: PlanNode, keys: Any, affected: DataFrame, place: tuple[int, tuple[int, ...]]) -> Any:
+    def rows(
+        self, node: PlanNode, keys: JavaObject, affected: DataFrame, place: tuple[int, tuple[int, ...]]
+    ) -> JavaObject:
         """Return the operator's plan on the files with rows of the affected days, None for all files.
 
         Args:
@@ -167,7 +169,7 @@ class DayFiles:
         if wanted is None or len(set(file_names)) < len(file_names):
             return None
 
-        def rows_at(positions: Sequence[int]) -> Any:
+        def rows_at(positions: Sequence[int]) -> JavaObject:
             plan = source.rows_at(positions)
             for each in reversed(path[:-1]):
                 plan = self._above(each, plan)

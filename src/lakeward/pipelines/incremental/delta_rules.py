@@ -29,7 +29,7 @@ from lakeward.pipelines.incremental.row_bags import COUNT, net_rows
 from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups, is_distinct, only_changed_side
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows, repeat_rows
-from lakeward.spark_internals import analyzed_plan, jvm_view
+from lakeward.spark_internals import JavaObject, analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 class Delta:
     """Plans of the rows that are new and of those that are gone; None where there are none."""
 
-    plus: Any = None
-    minus: Any = None
+    plus: JavaObject = None
+    minus: JavaObject = None
 
 
 class DeltaRules:
@@ -86,7 +86,7 @@ class DeltaRules:
         """Return whether a filter in the plan has another condition than at the last update."""
         return any(each.is_temporal and self._is_moved(each) for each in node.walk())
 
-    def state(self, node: PlanNode, *, old: bool = False) -> Any:
+    def state(self, node: PlanNode, *, old: bool = False) -> JavaObject:
         """Return the operator's plan on the current, or on the old versions of the sources."""
         change = self._changes.get(id(node))
         if change is not None:
@@ -163,7 +163,7 @@ class DeltaRules:
         below = aggregate.children[0]
         return self._gross_delta(below) if self.group_hashes.can_compare(aggregate) else self.delta(below)
 
-    def _gross_rows(self, node: PlanNode) -> list[Any]:
+    def _gross_rows(self, node: PlanNode) -> list[JavaObject]:
         return self._both(self._gross_delta(node))
 
     def _gross_delta(self, node: PlanNode) -> Delta:
@@ -171,7 +171,7 @@ class DeltaRules:
         sources = [self._changes[id(leaf)].gross for leaf in self._root.leaves if leaf.is_delta]
         return DeltaRules(self.spark, self._root, sources, self._times)._possible_delta(node)
 
-    def restricted(self, groups: RowGroups, keys: DataFrame, left_out: DataFrame | None = None) -> Any:
+    def restricted(self, groups: RowGroups, keys: DataFrame, left_out: DataFrame | None = None) -> JavaObject:
         """Return the current rows of these groups as the lowest operator of `groups` computes them.
 
         Of the groups `left_out`, which the view does not contain whatever their rows are, the operator is
@@ -192,11 +192,11 @@ class DeltaRules:
         """Return whether `restricted` reads the files with rows of the affected days alone."""
         return self._files is not None and self._files.path(groups.base.children[0], keys) is not None
 
-    def _keys_of(self, groups: RowGroups) -> Any:
+    def _keys_of(self, groups: RowGroups) -> JavaObject:
         keys = _java_keys(groups.base)
         return self._plans.seq([keys.apply(number) for number in groups.keys])
 
-    def _keys_with_changes(self, node: PlanNode, keys: Any) -> DataFrame | None:
+    def _keys_with_changes(self, node: PlanNode, keys: JavaObject) -> DataFrame | None:
         changed = self.group_hashes.changed_keys(node, keys)
         if changed is not None:
             return changed
@@ -215,14 +215,14 @@ class DeltaRules:
         plans = [analyzed_plan(repeat_rows(side, names, COUNT)) for side in sides]
         return Delta(*[self._plans.under(plan, node.java.output()) for plan in plans])
 
-    def union(self, plans: list[Any], node: PlanNode) -> Any:
+    def union(self, plans: list[JavaObject], node: PlanNode) -> JavaObject:
         """Return the rows of all plans with the columns of the operator."""
         return self._plans.union(plans, node.java.output())
 
     def _is_moved(self, node: PlanNode) -> bool:
         return not self._rewrites.isSame(node.java, self._now, self._before)
 
-    def _with_moved_rows(self, node: PlanNode, sides: list[Any]) -> Delta:
+    def _with_moved_rows(self, node: PlanNode, sides: list[JavaObject]) -> Delta:
         """Return the rows of both sides, and those of the old rows that time alone moves."""
         if not self._is_moved(node):
             return Delta(*sides)
@@ -251,7 +251,7 @@ class DeltaRules:
             moving, fixed = node.children[side], node.children[1 - side]
             rows, other = self.delta(moving), self._bounds.matching(node, moving, self.state(fixed))
 
-            def joined(plan: Any) -> Any:
+            def joined(plan: JavaObject) -> JavaObject:
                 inputs = (plan, other) if side == 0 else (other, plan)
                 return None if plan is None else self.above(node, *inputs)
 
@@ -282,7 +282,7 @@ class DeltaRules:
         return Delta(*sides)
 
     def _recomputed(
-        self, node: PlanNode, affected: DataFrame | None, inputs: list[tuple[PlanNode, Any]]
+        self, node: PlanNode, affected: DataFrame | None, inputs: list[tuple[PlanNode, JavaObject]]
     ) -> Delta:
         """Return the operator on the affected keys of its inputs, now and before."""
         if affected is None:
@@ -295,7 +295,9 @@ class DeltaRules:
             sides.append(self.above(node, *states))
         return Delta(*sides)
 
-    def _new_keys(self, node: PlanNode, keys: Any, affected: DataFrame, added: Any) -> Any:
+    def _new_keys(
+        self, node: PlanNode, keys: JavaObject, affected: DataFrame, added: JavaObject
+    ) -> JavaObject:
         """Return the rows of `SELECT DISTINCT` that only the added rows give."""
         from pyspark.sql import functions as F
 
@@ -305,10 +307,10 @@ class DeltaRules:
         new = affected.alias("a").join(known.alias("b"), F.expr(same), "left_anti")
         return self.above(node, self.keys.join(added, keys, new, number=self.keys.ranges(affected)[0]))
 
-    def _join_keys(self, node: PlanNode, *, left: bool) -> Any:
+    def _join_keys(self, node: PlanNode, *, left: bool) -> JavaObject:
         return self._plans.seq(self._plans.pairs(node.java, left))
 
-    def above(self, node: PlanNode, *children: Any, old: bool = False) -> Any:
+    def above(self, node: PlanNode, *children: JavaObject, old: bool = False) -> JavaObject:
         """Return the operator on other children with the same columns, at the time of the update."""
         if node.is_temporal:
             return self._rewrites.passing(node.java, children[0], self._before if old else self._now)
@@ -319,11 +321,11 @@ class DeltaRules:
         return self._plans.above(node.java, list(children))
 
     @staticmethod
-    def _both(delta: Delta) -> list[Any]:
+    def _both(delta: Delta) -> list[JavaObject]:
         return [rows for rows in (delta.plus, delta.minus) if rows is not None]
 
 
-def _java_keys(node: PlanNode) -> Any:
+def _java_keys(node: PlanNode) -> JavaObject:
     if node.name == "Deduplicate":
         return node.java.keys()
     return node.java.groupingExpressions() if node.name == "Aggregate" else node.java.partitionSpec()

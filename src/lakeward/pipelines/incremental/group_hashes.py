@@ -7,7 +7,7 @@ the hashes of a group's rows say whether it changed, without a shuffle of the ro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.row_bags import (
@@ -20,7 +20,7 @@ from lakeward.pipelines.incremental.row_bags import (
 from lakeward.pipelines.incremental.row_groups import LINEAR, only_changed_side
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows
-from lakeward.spark_internals import jvm_view, scala_list
+from lakeward.spark_internals import JavaObject, jvm_view, scala_list
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,7 +44,7 @@ class GroupHashes:
         changes: Mapping[int, ChangeSet],
         is_changed: Callable[[PlanNode], bool],
         is_large: Callable[[PlanNode], bool],
-        gross_rows: Callable[[PlanNode], Sequence[Any]],
+        gross_rows: Callable[[PlanNode], Sequence[JavaObject]],
     ) -> None:
         self._spark, self._changes = spark, changes
         self._is_changed, self._is_large, self._gross_rows = is_changed, is_large, gross_rows
@@ -71,7 +71,7 @@ class GroupHashes:
             return False
         return only_changed_side(node, self._is_changed) is not None
 
-    def changed_keys(self, node: PlanNode, keys: Any) -> DataFrame | None:
+    def changed_keys(self, node: PlanNode, keys: JavaObject) -> DataFrame | None:
         """Return the keys of the changed groups of an operator, each once; None where hashes cannot tell.
 
         `keys` are expressions on the rows of its input.

@@ -8,14 +8,14 @@ Parquet skips parts of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.row_groups import LINEAR, only_changed_side
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.computed_rows import compute_rows
 from lakeward.pipelines.storage.key_ranges import MAX_BROADCAST_KEYS, KeyRange, KeyRanges
-from lakeward.spark_internals import analyzed_plan, jvm_view
+from lakeward.spark_internals import JavaObject, analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,14 +39,14 @@ class JoinBounds:
         spark: SparkSession,
         changes: Mapping[int, ChangeSet],
         is_changed: Callable[[PlanNode], bool],
-        changed_rows: Callable[[PlanNode], Sequence[Any]],
+        changed_rows: Callable[[PlanNode], Sequence[JavaObject]],
     ) -> None:
         self._spark, self._changes = spark, changes
         self._is_changed, self._changed_rows = is_changed, changed_rows
         self._plans = jvm_view(spark).lakeward.ViewPlan
         self._found: dict[tuple[int, str], list[KeyRange]] = {}
 
-    def matching(self, join: PlanNode, changed: PlanNode, rows: Any) -> Any:
+    def matching(self, join: PlanNode, changed: PlanNode, rows: JavaObject) -> JavaObject:
         """Return a plan without some of `rows` that match no changed row.
 
         Args:
@@ -94,7 +94,7 @@ class JoinBounds:
         change = self._changes.get(id(node))
         return [node, top] if change is not None and change.kind in ("APPENDED", "CHANGED") else []
 
-    def _ranges(self, node: PlanNode, keys: list[Any]) -> list[KeyRange]:
+    def _ranges(self, node: PlanNode, keys: list[JavaObject]) -> list[KeyRange]:
         place = id(node), str([str(key) for key in keys])
         if place not in self._found:
             expressions = self._plans.seq(keys)
@@ -106,7 +106,7 @@ class JoinBounds:
         return self._found[place]
 
 
-def bound_rows(plans: Any, rows: Any, key: Any, key_range: KeyRange) -> Any:
+def bound_rows(plans: JavaObject, rows: JavaObject, key: JavaObject, key_range: KeyRange) -> JavaObject:
     """Return the plan `rows` with a filter that `key`, an expression on them, lies in the range."""
     lows, highs = (list(ends) for ends in zip(*key_range.intervals, strict=True))
     return plans.bounded(rows, key, lows, highs, key_range.has_null)
@@ -120,7 +120,7 @@ class AffectedKeys:
         # With the frame itself: the identity of one that is gone may be that of another.
         self._ranges: dict[int, tuple[DataFrame, int, list[KeyRange]]] = {}
 
-    def collect(self, changed: list[tuple[Any, Any]]) -> DataFrame | None:
+    def collect(self, changed: list[tuple[JavaObject, JavaObject]]) -> DataFrame | None:
         """Compute the keys of all plans, each once; `changed` are plans with their `columns`."""
         if not changed:
             return None
@@ -135,13 +135,13 @@ class AffectedKeys:
             found = self._ranges[id(keys)] = keys, *KeyRanges(keys.dtypes).of(keys)
         return found[1:]
 
-    def rows_with(self, plan: Any, columns: Any, keys: DataFrame) -> Any:
+    def rows_with(self, plan: JavaObject, columns: JavaObject, keys: DataFrame) -> JavaObject:
         """Return the rows of a plan with one of the keys; the range of the keys lets Delta skip files."""
         number, ranges = self.ranges(keys)
         for each in ranges:
             plan = bound_rows(self._plans, plan, columns.apply(each.position), each)
         return self.join(plan, columns, keys, number=number)
 
-    def join(self, plan: Any, columns: Any, keys: DataFrame, *, number: int) -> Any:
+    def join(self, plan: JavaObject, columns: JavaObject, keys: DataFrame, *, number: int) -> JavaObject:
         """Return the rows of a plan with one of the keys, of which there are at most `number`."""
         return self._plans.restricted(plan, columns, analyzed_plan(keys), number <= MAX_BROADCAST_KEYS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,37 +92,46 @@ def _plan_eligible(
     sources = [Source(query.sparkSession, node) for node in view.sources]
     versions = [source.version() for source in sources]
     seen = with_sources(described, versions, time=now if view.is_temporal else None)
-    before = seen_versions_in(stored.last_write().user_metadata) if stored is not None else None
-    if before is not None and (before.time is None) == view.is_temporal:
-        before = None
+    before = _previous_versions(stored, view)
     times = now, now if before is None or before.time is None else before.time
     issue = _initial_issue(described, before, stored, full_refresh=update.full_refresh)
-    if issue or before is None:
-        changes = [ChangeSet("UNKNOWN", source.pinned(), total=source.size) for source in sources]
-    else:
-        known = before.at([source.path for source in sources])
-        changes = [source.changes_since(each) for source, each in zip(sources, known, strict=True)]
+    changes = _changes_of(sources, None if issue else before)
     rules = DeltaRules(query.sparkSession, view.root, changes, times)
     pinned = frame_of(query.sparkSession, rules.state(view.root))
     size = int(stored.size) if stored is not None else 0
     refresh = ViewRefresh(RefreshPlan("NO_OP"), seen, pinned, view, eligibility, changes, times, size)
-    issues = [issue] if issue else [change.issue for change in changes if change.issue]
     details = [_source_details(source, change) for source, change in zip(sources, changes, strict=True)]
+    issues = [issue] if issue else [change.issue for change in changes if change.issue]
     if not issues and dataset.options.refresh_policy == "full":
         issues = [Issue("DATA_HAS_CHANGED", "The refresh policy is FULL.")]
     require_incremental(dataset, tuple(issues), is_eligible=True)
     if issues:
         cost = estimate("COMPLETE_RECOMPUTE", changes, size)
         refresh.plan = recompute(*issues, cost=cost, sources=details)
-    else:
-        moves = rules.has_moved_filter(view.root)
-        commits = stored.commits if stored is not None else tuple
-        refresh.plan = choose_technique(
-            view, eligibility, changes, size, dataset, moves=moves, commits=commits
-        )
-        refresh.plan.sources = details
-        require_incremental(dataset, refresh.plan.issues, is_eligible=True)
+        return refresh
+    moves = rules.has_moved_filter(view.root)
+    commits = stored.commits if stored is not None else tuple
+    refresh.plan = choose_technique(view, eligibility, changes, size, dataset, moves=moves, commits=commits)
+    refresh.plan.sources = details
+    require_incremental(dataset, refresh.plan.issues, is_eligible=True)
     return refresh
+
+
+def _previous_versions(stored: StoredTable | None, view: ViewPlan) -> SeenVersions | None:
+    """Return what the update that wrote the view has read; None if that is unknown.
+
+    A query that has begun or ceased to read the time is another one.
+    """
+    before = seen_versions_in(stored.last_write().user_metadata) if stored is not None else None
+    return before if before is not None and (before.time is not None) == view.is_temporal else None
+
+
+def _changes_of(sources: Sequence[Source], before: SeenVersions | None) -> list[ChangeSet]:
+    """Return the changes of each source since the versions `before`; unknown ones without them."""
+    if before is None:
+        return [ChangeSet("UNKNOWN", source.pinned(), total=source.size) for source in sources]
+    known = before.at([source.path for source in sources])
+    return [source.changes_since(each) for source, each in zip(sources, known, strict=True)]
 
 
 def _initial_issue(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lakeward.pipelines.incremental.view_plan import PlanNode, is_exact_key
+from lakeward.pipelines.incremental.view_plan import PlanNode, TypeJson, is_exact_key
 
 LINEAR = frozenset(
     (
@@ -60,7 +60,7 @@ def only_changed_side(join: PlanNode, is_changed: Callable[[PlanNode], bool]) ->
     return 1 if join.join in _RIGHT_JOINS and not is_changed(left) else None
 
 
-def is_usable_key(key_type: object) -> bool:
+def is_usable_key(key_type: TypeJson) -> bool:
     """Return whether rows can be grouped and joined by the type with one rule for equality."""
     # Spark groups and joins floats by the same rule: -0.0 is 0.0, and every NaN is one value.
     return key_type in ("float", "double") or is_exact_key(key_type)

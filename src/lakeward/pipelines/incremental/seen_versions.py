@@ -77,9 +77,7 @@ def view_declaration(dataset: Dataset) -> list[Any]:
     ]
 
 
-def with_sources(
-    view: SeenVersions, sources: Sequence[SourceVersion], *, time: int | None = None
-) -> SeenVersions:
+def with_sources(view: SeenVersions, sources: Sequence[SourceVersion], *, time: int | None) -> SeenVersions:
     """Return the view with the versions that an update reads, and the time at which it reads them."""
     return replace(view, sources=tuple(sources), time=time)
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.query_plans import class_name
-from lakeward.spark_internals import analyzed_plan, java_session, jvm_view, scala_list
+from lakeward.spark_internals import JavaObject, analyzed_plan, java_session, jvm_view, scala_list
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+TypeJson = str | dict[str, Any]
+"""Spark's JSON of a data type: its name, or an object for a nested type."""
 _ATTRIBUTE = re.compile(r"#(\d+)")
 _PER_PLAN = re.compile(r"lakeward_\d+|(?<=\]), \d+$|\[plan_id=\d+\]", re.MULTILINE)
 TIME_EXPRESSIONS = frozenset(("CurrentDate", "CurrentTimestamp", "Now", "LocalTimestamp"))
@@ -33,7 +36,7 @@ class PlanColumn:
 
     id: int
     name: str
-    type: Any
+    type: TypeJson
 
     @property
     def is_float(self) -> bool:
@@ -45,7 +48,7 @@ class PlanColumn:
         return is_exact_key(self.type)
 
 
-def is_exact_key(data_type: Any) -> bool:
+def is_exact_key(data_type: TypeJson) -> bool:
     """Return whether rows can be grouped by the type, and equal values of it are identical.
 
     It is false for maps and variants, which cannot be grouped by; for nested floats, of which -0.0 and 0.0
@@ -87,7 +90,7 @@ class CalledFunction:
 
     class_name: str
     name: str
-    types: tuple[Any, ...]
+    types: tuple[TypeJson, ...]
     distinct: bool = False
     filtered: bool = False
     frame: str = ""
@@ -112,7 +115,7 @@ class PlanNode:
     between the sides of a join.
     """
 
-    java: Any
+    java: JavaObject
     name: str
     line: int | None
     output: tuple[PlanColumn, ...]
@@ -122,7 +125,7 @@ class PlanNode:
     notable: tuple[NotableExpression, ...]
     children: tuple[PlanNode, ...]
     items: tuple[PlanItem, ...] = ()
-    keys: tuple[tuple[int | None, Any], ...] = ()
+    keys: tuple[tuple[int | None, TypeJson], ...] = ()
     join: str = ""
     pairs: int = 0
     data: str = ""
@@ -185,7 +188,7 @@ def read_view_plan(query: DataFrame) -> ViewPlan:
     return ViewPlan(root, json.dumps([_plan_text(plan, root), literals]))
 
 
-def _normalized(spark: SparkSession, plan: Any) -> Any:
+def _normalized(spark: SparkSession, plan: JavaObject) -> JavaObject:
     catalyst = jvm_view(spark).org.apache.spark.sql.catalyst
     rules, analysis = catalyst.optimizer, catalyst.analysis
     plan = rules.InlineCTE(True, False).apply(plan)
@@ -198,7 +201,7 @@ def _normalized(spark: SparkSession, plan: Any) -> Any:
     return jvm_view(spark).lakeward.PlanRewrites.distinctAsAggregates(plan)
 
 
-def _plan_text(plan: Any, root: PlanNode) -> str:
+def _plan_text(plan: JavaObject, root: PlanNode) -> str:
     """Return the plan as text: no unused columns of sources, attributes numbered as they appear."""
     text = _PER_PLAN.sub("", plan.treeString(True, False, _MAX_FIELDS, False, False))
     for leaf in root.leaves:
@@ -210,7 +213,7 @@ def _plan_text(plan: Any, root: PlanNode) -> str:
     return _ATTRIBUTE.sub(lambda found: f"#{numbers.setdefault(found[1], len(numbers))}", text)
 
 
-def _node(java: Any, about: dict[str, Any]) -> PlanNode:
+def _node(java: JavaObject, about: dict[str, Any]) -> PlanNode:
     children = scala_list(java.children())
     return PlanNode(
         java=java,
@@ -287,7 +290,7 @@ def _set_required(node: PlanNode, wanted: frozenset[int]) -> None:
             _set_required(child, columns)
 
 
-def delta_index(node: PlanNode) -> Any:
+def delta_index(node: PlanNode) -> JavaObject:
     """Return Delta's file index of a relation, None for everything else."""
     from py4j.protocol import Py4JError
 
@@ -300,7 +303,7 @@ def delta_index(node: PlanNode) -> Any:
     return index if class_name(index) == "TahoeLogFileIndex" else None
 
 
-def frame_of(spark: SparkSession, plan: Any) -> DataFrame:
+def frame_of(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """Return a DataFrame of a plan that Spark analyzes again."""
     from lakeward.spark_internals import frame_from_java
 

@@ -23,7 +23,7 @@ from lakeward.pipelines.incremental.day_files import DayIndex
 from lakeward.pipelines.incremental.delta_rules import DeltaRules
 from lakeward.pipelines.incremental.eligibility import Eligibility
 from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique
-from lakeward.pipelines.incremental.row_groups import is_distinct
+from lakeward.pipelines.incremental.row_groups import RowGroups, is_distinct
 from lakeward.pipelines.incremental.seen_versions import SeenVersions
 from lakeward.pipelines.incremental.technique_choice import estimate, merges_added_rows
 from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan, frame_of
@@ -38,6 +38,7 @@ from lakeward.pipelines.incremental.view_writes import (
 from lakeward.pipelines.storage.computed_rows import computed_rows
 from lakeward.pipelines.storage.delta_tables import read_stored_rows
 from lakeward.pipelines.storage.key_ranges import target_condition
+from lakeward.spark_internals import JavaObject
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -135,40 +136,55 @@ class ViewRefresh:
     def _apply(
         self, rules: DeltaRules, root: PlanNode, dataset: Dataset, metadata: str, enforce: Enforce
     ) -> None:
-        spark, top, key = self.query.sparkSession, self.eligibility.top, dataset.key
-        chosen, names = self.plan.chosen, self.query.columns
-        replaces_partitions = chosen == "PARTITION_OVERWRITE"
-        groups = self.eligibility.partitions if replaces_partitions else self.eligibility.groups
-        columns = groups.columns if groups is not None else ()
-        key_names = [names[index] for index in columns]
+        chosen, top = self.plan.chosen, self.eligibility.top
+        groups = self.eligibility.partitions if chosen == "PARTITION_OVERWRITE" else self.eligibility.groups
         if chosen == "GROUP_AGGREGATE" and top is not None:
             self._merge(rules, root, top, dataset, metadata)
-            return
-        if groups is not None:
-            keys = rules.affected_groups(groups)
-            count, ranges = (0, []) if keys is None else rules.keys.ranges(keys)
-            if keys is None or not count:
-                self.added = self.query.limit(0)
-                append_rows(key, self.added, metadata)
-                return
-            require_own_partitions(keys.toDF(*key_names), dataset.options.partition_cols)
-            read, left_out = keys, None
-            if rules.chooses_files(groups, keys):
-                read, left_out = split_dropped_keys(keys, key_names, dataset.expectations)
-            rows = _replaced(rules, root, groups.base, rules.restricted(groups, read, left_out))
-            self.added = frame_of(spark, rows)
-            added = enforce(self.added, False)
-            if replaces_partitions:
-                replace_partitions(key, keys, key_names, added, metadata)
-            else:
-                condition = target_condition(spark, key, ranges, key_names)
-                replace_groups(key, keys, key_names, added, condition, metadata)
-            return
-        if self._replaces_row(dataset):
-            stored = read_stored_rows(spark, key)
+        elif groups is not None:
+            self._replace(rules, root, groups, dataset, metadata, enforce)
+        elif self._replaces_row(dataset):
+            stored = read_stored_rows(self.query.sparkSession, dataset.key)
             self.added = self.query
-            apply_row_changes(key, stored, self.query, stored, metadata)
+            apply_row_changes(dataset.key, stored, self.query, stored, metadata)
+        else:
+            self._change_rows(rules, root, dataset, metadata, enforce)
+
+    def _replace(
+        self,
+        rules: DeltaRules,
+        root: PlanNode,
+        groups: RowGroups,
+        dataset: Dataset,
+        metadata: str,
+        enforce: Enforce,
+    ) -> None:
+        """Compute the changed groups or partitions again, and replace those of the view."""
+        spark, key = self.query.sparkSession, dataset.key
+        key_names = [self.query.columns[index] for index in groups.columns]
+        keys = rules.affected_groups(groups)
+        count, ranges = (0, []) if keys is None else rules.keys.ranges(keys)
+        if keys is None or not count:
+            self.added = self.query.limit(0)
+            append_rows(key, self.added, metadata)
             return
+        require_own_partitions(keys.toDF(*key_names), dataset.options.partition_cols)
+        read, left_out = keys, None
+        if rules.chooses_files(groups, keys):
+            read, left_out = split_dropped_keys(keys, key_names, dataset.expectations)
+        rows = _replaced(rules, root, groups.base, rules.restricted(groups, read, left_out))
+        self.added = frame_of(spark, rows)
+        added = enforce(self.added, False)
+        if self.plan.chosen == "PARTITION_OVERWRITE":
+            replace_partitions(key, keys, key_names, added, metadata)
+        else:
+            condition = target_condition(spark, key, ranges, key_names)
+            replace_groups(key, keys, key_names, added, condition, metadata)
+
+    def _change_rows(
+        self, rules: DeltaRules, root: PlanNode, dataset: Dataset, metadata: str, enforce: Enforce
+    ) -> None:
+        """Add the rows that the changes add, and remove those that they remove."""
+        spark, key = self.query.sparkSession, dataset.key
         delta = rules.delta(root)
         empty = self.query.limit(0)
         self.added = empty if delta.plus is None else frame_of(spark, delta.plus)
@@ -195,7 +211,7 @@ class ViewRefresh:
         merged = merge_expressions(root, top, columns)
         assert merged is not None
 
-        def aggregates(rows: Any) -> DataFrame:
+        def aggregates(rows: JavaObject) -> DataFrame:
             return frame_of(self.query.sparkSession, _replaced(rules, root, top, rules.above(top, rows)))
 
         delta = rules.changed_input(top)
@@ -234,7 +250,7 @@ class ViewRefresh:
         return frame_of(self.query.sparkSession, plan)
 
 
-def _replaced(rules: DeltaRules, root: PlanNode, top: PlanNode, plan: Any) -> Any:
+def _replaced(rules: DeltaRules, root: PlanNode, top: PlanNode, plan: JavaObject) -> JavaObject:
     """Return the operators above `top`, on the rows of `plan`."""
     if root is top:
         return plan

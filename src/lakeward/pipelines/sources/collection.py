@@ -104,7 +104,9 @@ def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None) ->
     """
     content = source.read_bytes()
     if not _is_text(content, source.suffix):
-        raise PipelineError("PIPELINE_SOURCE_SYNTAX_ERROR", f"{source}: it is not UTF-8 text.")
+        raise PipelineError(
+            "PIPELINE_SOURCE_SYNTAX_ERROR", f"{source}: it is not UTF-8 text.", next_step="Save it as UTF-8."
+        )
     try:
         notebook = parse(content, source.suffix)
     except ValueError as error:

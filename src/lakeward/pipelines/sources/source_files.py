@@ -49,7 +49,11 @@ def find_sources(paths: Sequence[Path]) -> list[Path]:
                 next_step=did_you_mean(path.name, [each.name for each in near]),
             )
     if not found:
-        raise ConfigurationError("PIPELINE_SOURCE_NOT_FOUND", "No pipeline source was given.")
+        raise ConfigurationError(
+            "PIPELINE_SOURCE_NOT_FOUND",
+            "No pipeline source was given.",
+            next_step="Name a file, or a folder that contains the dataset files.",
+        )
     return list(found)
 
 

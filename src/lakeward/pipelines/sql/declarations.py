@@ -215,7 +215,7 @@ class SqlFile:
         *,
         once: bool = False,
         columns: Sequence[ColumnDefinition] = (),
-        replaces: ReplaceSpec | None = None,
+        replaces: ReplaceSpec | None,
     ) -> None:
         function = self._query(name, query, source, columns)
         if replaces is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, dotted_name, format_ddl, parse_columns
@@ -110,32 +111,27 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
         options["stored"] = True
     if any(column.mask for column in columns) and format_ddl(columns) is None:
         without_effect = (*without_effect, "MASK")
-    query, changes, replaces = None, None, None
-    if cursor.words("FLOW"):
-        if cursor.phrase("INSERT BY NAME", "INSERT") or cursor.is_next(*REPLACES):
-            replaces = _parse_replace_spec(cursor)
-            query = cursor.rest()
-        else:
-            cursor.one_of("AUTO", "APPLY")
-            cursor.one_of("CDC", "CHANGES")
-            changes = parse_changes(cursor, name, once=cursor.words("ONCE"))
-    elif cursor.words("AS") or cursor.is_next(*QUERY_KEYWORDS):
-        query = cursor.rest()
-    elif kind != "streaming_table":
-        raise Unmatched("AS")
     schedule = next((ignored[clause] for clause in SCHEDULES if clause in ignored), None)
-    return DatasetStatement(
-        kind,
-        name,
-        columns,
-        expectations,
-        options,
-        query,
-        changes,
-        without_effect,
-        replaces=replaces,
-        schedule=schedule,
+    statement = DatasetStatement(
+        kind, name, columns, expectations, options, warnings=without_effect, schedule=schedule
     )
+    if cursor.words("FLOW"):
+        return _with_flow(statement, cursor)
+    if cursor.words("AS") or cursor.is_next(*QUERY_KEYWORDS):
+        return replace(statement, query=cursor.rest())
+    if kind != "streaming_table":
+        raise Unmatched("AS")
+    return statement
+
+
+def _with_flow(statement: DatasetStatement, cursor: NestedTokenCursor) -> DatasetStatement:
+    """Return the statement with its flow: a query to insert, or AUTO CDC."""
+    if cursor.phrase("INSERT BY NAME", "INSERT") or cursor.is_next(*REPLACES):
+        replaces = _parse_replace_spec(cursor)
+        return replace(statement, query=cursor.rest(), replaces=replaces)
+    cursor.one_of("AUTO", "APPLY")
+    cursor.one_of("CDC", "CHANGES")
+    return replace(statement, changes=parse_changes(cursor, statement.name, once=cursor.words("ONCE")))
 
 
 def _parse_flow(cursor: NestedTokenCursor, name: str | None, comment: str | None) -> FlowStatement:

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lakeward.spark_internals import frame_from_java, java_frame, jvm_view, logical_plan, scala_list
+from lakeward.spark_internals import (
+    JavaObject,
+    frame_from_java,
+    java_frame,
+    jvm_view,
+    logical_plan,
+    scala_list,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
@@ -79,17 +86,17 @@ def hint_small(frame: DataFrame) -> DataFrame:
     return frame.hint("broadcast") if size <= _MAX_BROADCAST_BYTES else frame
 
 
-def _is_stored(plan: Any) -> bool:
+def _is_stored(plan: JavaObject) -> bool:
     return _name(plan) == "LogicalRDD"
 
 
-def _name(plan: Any) -> str:
+def _name(plan: JavaObject) -> str:
     return str(plan.getClass().getSimpleName())
 
 
-def _rows(frame: DataFrame) -> Any:
+def _rows(frame: DataFrame) -> JavaObject:
     return jvm_view(frame.sparkSession).lakeward.ComputedRows
 
 
-def _from_java(frame: DataFrame, dataset: Any) -> DataFrame:
+def _from_java(frame: DataFrame, dataset: JavaObject) -> DataFrame:
     return frame_from_java(dataset, frame.sparkSession)

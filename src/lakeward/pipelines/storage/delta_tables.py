@@ -14,6 +14,7 @@ from lakeward.pipelines.storage.computed_rows import hint_small
 from lakeward.quoting import quote_name
 from lakeward.session import in_catalog
 from lakeward.spark_internals import (
+    JavaObject,
     delta_log,
     frame_from_java,
     java_gateway,
@@ -53,7 +54,7 @@ class DeltaCommit:
 class StoredTable:
     """A Delta table; `version` is the version at the time of construction."""
 
-    def __init__(self, spark: SparkSession, java_log: Any) -> None:
+    def __init__(self, spark: SparkSession, java_log: JavaObject) -> None:
         jvm: Any = jvm_view(spark)
         self._packages = jvm
         self._log = java_log
@@ -119,13 +120,13 @@ class StoredTable:
         return next(writes, DeltaCommit(self.version, {}))
 
 
-def snapshot_bytes(snapshot: Any) -> int:
+def snapshot_bytes(snapshot: JavaObject) -> int:
     """Return the size of a snapshot's files; the checksum of its version spares a job over the whole log."""
     checksum = snapshot.checksumOpt()
     return int(checksum.get().tableSizeBytes() if checksum.isDefined() else snapshot.sizeInBytes())
 
 
-def read_commit_info(packages: Any, log: Any, version: int) -> dict[str, Any]:
+def read_commit_info(packages: JavaObject, log: JavaObject, version: int) -> dict[str, Any]:
     """Return what a commit records of itself, {} for one without; Java's errors if it is not in the log.
 
     `packages` is the root of the JVM's packages.
@@ -249,7 +250,7 @@ class WriteMetrics:
         self._watched -= names
         return {name: self._found.pop(name) for name in names if name in self._found}
 
-    def onSuccess(self, name: str, execution: Any, _duration: int) -> None:  # noqa: N802
+    def onSuccess(self, name: str, execution: JavaObject, _duration: int) -> None:  # noqa: N802
         if name not in _COMPUTING or not self._watched:
             return
         metrics = execution.observedMetrics()
@@ -260,7 +261,7 @@ class WriteMetrics:
                 counts = ExpectationCounts.of([values.getLong(i) for i in range(values.length())])
                 self._found.setdefault(metric, []).append(counts)
 
-    def onFailure(self, name: str, execution: Any, error: object) -> None:  # noqa: N802
+    def onFailure(self, name: str, execution: JavaObject, error: object) -> None:  # noqa: N802
         """Ignore failed writes."""
 
 

@@ -146,11 +146,11 @@ class _ViewWriter:
             # Another writer committed in between: what was applied may not fit to its rows.
             return None
         info = after.commit().info.get("operationMetrics", {}) if changed else {}
-        result = FlowResult(flow.name, _count(info, "Inserted", "Updated"), note=refresh.plan.chosen)
-        if "numTargetRowsInserted" not in info:
-            result.rows_written = int(info.get("numOutputRows", 0))
+        if "numTargetRowsInserted" in info:
+            written, deleted = _count(info, "Inserted", "Updated"), _count(info, "Deleted")
         else:
-            result.deleted = _count(info, "Deleted")
+            written, deleted = int(info.get("numOutputRows", 0)), None
+        result = FlowResult(flow.name, written, deleted=deleted, note=refresh.plan.chosen)
         if expectations:
             counts = self._counts_of_added(refresh, metric, result.rows_written)
             result.counted.append(CountedExpectations(dataset.name, expectations, counts))
@@ -195,7 +195,11 @@ class _ViewWriter:
             replace_table(df, dataset, update.owner, metadata, None if update.full_refresh else self.before)
         after = load_table(spark, dataset.key)
         if after is None:
-            raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")
+            raise PipelineError(
+                "TABLE_VANISHED",
+                f"`{dataset.name}` was dropped while it was being written.",
+                next_step="Run the update again.",
+            )
         commit = after.commit()
         rows = commit.rows_written if update.update_id in (commit.user_metadata or "") else None
         found = self.metrics.take(names)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.graph.query_plans import class_name, plan_text, source_nodes
 from lakeward.pipelines.incremental.seen_versions import RESULT_SETTINGS, view_declaration
-from lakeward.spark_internals import analyzed_plan
+from lakeward.spark_internals import JavaObject, analyzed_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -58,7 +58,7 @@ def query_fingerprint(df: DataFrame, dataset: Dataset, *, code: str, conf: Mappi
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _source_version(leaf: Any) -> str | None:
+def _source_version(leaf: JavaObject) -> str | None:
     name = class_name(leaf)
     if name in _NO_DATA:
         return name
@@ -73,7 +73,7 @@ def _source_version(leaf: Any) -> str | None:
     return None
 
 
-def _file_index(relation: Any) -> Any:
+def _file_index(relation: JavaObject) -> JavaObject:
     """Return the file index of a relation, None for relations that do not read files."""
     from py4j.protocol import Py4JError
 

@@ -92,7 +92,11 @@ def _query_commits(stored: StoredTable, before: int, query_id: str) -> list[Any]
 def _load_existing(spark: SparkSession, dataset: Dataset) -> StoredTable:
     stored = load_table(spark, dataset.key)
     if stored is None:
-        raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")
+        raise PipelineError(
+            "TABLE_VANISHED",
+            f"`{dataset.name}` was dropped while it was being written.",
+            next_step="Run the update again.",
+        )
     return stored
 
 

@@ -26,7 +26,7 @@ def without_included(value: str) -> str:
     >>> without_included("io.delta:delta-spark_2.13:4.0.0, org.x:y:1,/jars/delta-core_2.12-2.4.0.jar")
     'org.x:y:1'
     """
-    return ",".join(entry for entry in _entries(value) if not _is_included(entry))
+    return ",".join(entry for entry in entries_of(value) if not _is_included(entry))
 
 
 def adapt_packages(packages: str) -> str:
@@ -41,7 +41,7 @@ def adapt_packages(packages: str) -> str:
     >>> adapt_packages("org.apache.hadoop:hadoop-aws:3.3.2")
     'org.apache.hadoop:hadoop-aws:3.5.0'
     """
-    adapted = (_adapt(entry) for entry in _entries(without_included(packages)))
+    adapted = (_adapt(entry) for entry in entries_of(without_included(packages)))
     return ",".join(dict.fromkeys(entry for entry in adapted if entry))
 
 
@@ -59,7 +59,8 @@ def _adapt(entry: str) -> str:
     return entry
 
 
-def _entries(value: str) -> list[str]:
+def entries_of(value: str) -> list[str]:
+    """Return the entries of a setting that is a list."""
     return [entry.strip() for entry in value.split(",") if entry.strip()]
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from lakeward.file_uris import local_folder
-from lakeward.session.configuration.spark_packages import adapt_packages, without_included
+from lakeward.session.configuration.spark_packages import adapt_packages, entries_of, without_included
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 AUTO_COMPACT = "spark.databricks.delta.autoCompact.enabled"
@@ -113,16 +113,12 @@ def contradictions(user: Mapping[str, str], running: Mapping[str, str]) -> dict[
             continue
         if key.startswith(_CHANGEABLE) and key not in _LISTS and key != "spark.sql.warehouse.dir":
             continue
-        if key in _LISTS and not _entries(wanted) - _entries(there) - _DELTA_CLASSES:
+        if key in _LISTS and {*entries_of(wanted)} <= {*entries_of(there), *_DELTA_CLASSES}:
             continue
         if key == "spark.sql.warehouse.dir" and local_folder(wanted) == local_folder(there):
             continue
         found[key] = (wanted, there)
     return found
-
-
-def _entries(value: str) -> set[str]:
-    return {entry.strip() for entry in value.split(",") if entry.strip()}
 
 
 def late_settings_warning(found: Mapping[str, tuple[str, str]]) -> str:

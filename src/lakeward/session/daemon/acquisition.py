@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.errors import SessionError
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec, Wrapped, install
 from lakeward.session.daemon.lease import Lease, set_lease
 from lakeward.session.daemon.registry import (
     Record,
@@ -275,7 +275,7 @@ def _absolute_path(path: str, folder: Path) -> str:
     return path if not path or re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", path) else str(folder / path)
 
 
-def _resolving(before: Any) -> Any:
+def _resolving(before: Wrapped) -> Any:
     @wraps(before)
     def add(self: Any, path: Any, *arguments: Any, **named: Any) -> Any:
         return before(self, _absolute_path(str(path), _working_directory), *arguments, **named)

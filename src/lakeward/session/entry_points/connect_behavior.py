@@ -12,14 +12,14 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.spark_internals import is_pending, parse_schema, to_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def _create_data_frame(before: Any) -> Any:
+def _create_data_frame(before: Wrapped) -> Any:
     @wraps(before)
     def create(
         self: Any, data: Any, schema: Any = None, samplingRatio: Any = None, verifySchema: bool = True
@@ -83,7 +83,7 @@ def _float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def _get(before: Any) -> Any:
+def _get(before: property) -> Any:
     def get(self: Any) -> Any:
         return {} if is_pending(self) else before.__get__(self, type(self))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward import patching
 from lakeward.file_uris import local_folder
-from lakeward.patching import PatchSpec, original
+from lakeward.patching import PatchSpec, Wrapped, original
 from lakeward.session import active_session
 from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
 from lakeward.session.configuration.user_conf import contradictions, late_settings_warning, usable_settings
@@ -199,7 +199,7 @@ def uninstall_builder_hook() -> None:
     connect_finder.uninstall()
 
 
-def _get_or_create(before: Any) -> Any:
+def _get_or_create(before: Wrapped) -> Any:
     def getOrCreate(self: Any) -> SparkSession:  # noqa: N802  # PySpark's name
         if wants_connect(self._options):
             return before(self)  # type: ignore[no-any-return]
@@ -208,7 +208,7 @@ def _get_or_create(before: Any) -> Any:
     return getOrCreate
 
 
-def _create(before: Any) -> Any:
+def _create(before: Wrapped) -> Any:
     def create(self: Any) -> SparkSession:
         if wants_connect(self._options):
             return before(self)  # type: ignore[no-any-return]
@@ -217,7 +217,7 @@ def _create(before: Any) -> Any:
     return create
 
 
-def _active_session(before: Any) -> Any:
+def _active_session(before: classmethod[Any, ..., Any]) -> Any:
     def getActiveSession(cls: Any) -> SparkSession | None:  # noqa: N802  # PySpark's name
         # PySpark returns the session that any thread has activated last.
         found: SparkSession | None = activated_session() or before.__func__(cls)

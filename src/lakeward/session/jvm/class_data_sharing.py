@@ -15,7 +15,6 @@ import hashlib
 import os
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from lakeward.atomic_files import atomic_replace
@@ -27,14 +26,12 @@ _QUIET = "-Xlog:disable"
 _GIVEN_UP_AFTER = 300.0
 
 
-def class_options(
-    java: Path, class_path: str, version: str, environ: Mapping[str, str] = os.environ
-) -> list[str]:
+def class_options(java: Path, class_path: str, version: str) -> list[str]:
     """Return JVM options for `class_path`: use the archive, write it at exit, or none.
 
     LAKEWARD_CLASS_ARCHIVE=0 disables the archive.
     """
-    if environ.get("LAKEWARD_CLASS_ARCHIVE") == "0":
+    if os.environ.get("LAKEWARD_CLASS_ARCHIVE") == "0":
         return []
     program, cache = java.resolve(), cache_dir() / "java"
     own = program.parent.parent / "lib" / "server" / "classes.jsa"

@@ -16,10 +16,10 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 
 
-def _capture_call_site(before: Any) -> Any:
+def _capture_call_site(before: Wrapped) -> Any:
     import pyspark
 
     own_folder = os.path.dirname(pyspark.__file__)  # noqa: PTH120  # compared as text

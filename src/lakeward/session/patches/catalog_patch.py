@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.quoting import quote_name
 
 _GLOBAL_TEMPORARY = "global_temp"
@@ -22,7 +22,7 @@ def _qualify_schema(catalog: Any, schema: str) -> str:
     return quote_name([catalog.currentCatalog(), schema])
 
 
-def _get_database(before: Any) -> Any:
+def _get_database(before: Wrapped) -> Any:
     @wraps(before)
     def get_database(self: Any, dbName: str) -> Any:
         return before(self, _qualify_schema(self, dbName))
@@ -30,7 +30,7 @@ def _get_database(before: Any) -> Any:
     return get_database
 
 
-def _list_temporary_views_too(before: Any) -> Any:
+def _list_temporary_views_too(before: Wrapped) -> Any:
     """`listTables` and `listViews`: both list the temporary views of the session, too."""
 
     @wraps(before)
@@ -48,7 +48,7 @@ def _list_temporary_views_too(before: Any) -> Any:
     return list_tables
 
 
-def _list_functions(before: Any) -> Any:
+def _list_functions(before: Wrapped) -> Any:
     @wraps(before)
     def list_functions(self: Any, dbName: str | None = None, pattern: str | None = None) -> Any:
         schema = self.currentDatabase() if dbName is None else dbName
@@ -57,7 +57,7 @@ def _list_functions(before: Any) -> Any:
     return list_functions
 
 
-def _analyze_table(before: Any) -> Any:
+def _analyze_table(before: Wrapped) -> Any:
     @wraps(before)
     def analyze_table(self: Any, tableName: str, noScan: bool = False) -> None:
         scan = " NOSCAN" if noScan else ""
@@ -66,7 +66,7 @@ def _analyze_table(before: Any) -> Any:
     return analyze_table
 
 
-def _recover_partitions(before: Any) -> Any:
+def _recover_partitions(before: Wrapped) -> Any:
     @wraps(before)
     def recover_partitions(self: Any, tableName: str) -> None:
         self._sparkSession.sql(f"ALTER TABLE {tableName} RECOVER PARTITIONS")
@@ -74,7 +74,7 @@ def _recover_partitions(before: Any) -> Any:
     return recover_partitions
 
 
-def _list_partitions(before: Any) -> Any:
+def _list_partitions(before: Wrapped) -> Any:
     """Delta's SHOW PARTITIONS has a column for each one of the partition, which Spark reads as one text."""
 
     @wraps(before)

@@ -13,7 +13,7 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.quoting import names_path, quote_identifier, quote_name, quote_properties, quote_string
 from lakeward.session.paths import is_absolute
 from lakeward.session.tables.catalogs import show_users_name
@@ -41,7 +41,7 @@ _ALIAS = "_lakeward_alias"
 _NAMED = "_lakeward_named"
 
 
-def _for_name(before: Any) -> Any:
+def _for_name(before: classmethod[Any, ..., Any]) -> Any:
     call = before.__func__
 
     def for_name(cls: Any, sparkSession: SparkSession, tableOrViewName: str) -> Any:
@@ -57,7 +57,7 @@ def _for_name(before: Any) -> Any:
     return classmethod(for_name)
 
 
-def _to_df(before: Any) -> Any:
+def _to_df(before: Wrapped) -> Any:
     def to_df(self: Any) -> DataFrame:
         name = vars(self).get(_GOVERNED)
         if name is None:
@@ -69,18 +69,18 @@ def _to_df(before: Any) -> Any:
     return to_df
 
 
-def _alias(before: Any) -> Any:
+def _alias(before: Wrapped) -> Any:
     @wraps(before)
     def alias(self: Any, aliasName: str) -> DeltaTable:
         named = before(self, aliasName)
         if _GOVERNED in vars(self):
-            vars(named).update({_GOVERNED: vars(self)[_GOVERNED], _ALIAS: aliasName})
+            named.__dict__.update({_GOVERNED: vars(self)[_GOVERNED], _ALIAS: aliasName})
         return cast("DeltaTable", named)
 
     return alias
 
 
-def _table_name(before: Any) -> Any:
+def _table_name(before: Wrapped) -> Any:
     def table_name(self: Any, identifier: Any) -> Any:
         if isinstance(identifier, str):
             setattr(self, _NAMED, _parts(self._spark, identifier))
@@ -89,7 +89,7 @@ def _table_name(before: Any) -> Any:
     return table_name
 
 
-def _execute(before: Any) -> Any:
+def _execute(before: Wrapped) -> Any:
     def execute(self: Any) -> DeltaTable:
         parts = vars(self).get(_NAMED)
         if parts is None:
@@ -99,7 +99,7 @@ def _execute(before: Any) -> Any:
     return execute
 
 
-def _delete(before: Any) -> Any:
+def _delete(before: Wrapped) -> Any:
     @wraps(before)
     def delete(self: Any, condition: Any = None) -> DataFrame:
         jvm: Any = jvm_view(self._spark)
@@ -109,7 +109,7 @@ def _delete(before: Any) -> Any:
     return delete
 
 
-def _update(before: Any) -> Any:
+def _update(before: Wrapped) -> Any:
     @wraps(before)
     def update(self: Any, condition: Any = None, set: Any = None) -> DataFrame:
         jvm: Any = jvm_view(self._spark)
@@ -122,14 +122,14 @@ def _update(before: Any) -> Any:
     return update
 
 
-def _detail(before: Any) -> Any:
+def _detail(before: Wrapped) -> Any:
     def detail(self: Any) -> DataFrame:
         return show_users_name(self._spark, before(self))
 
     return detail
 
 
-def _convert_to_delta(before: Any) -> Any:
+def _convert_to_delta(before: classmethod[Any, ..., Any]) -> Any:
     call = before.__func__
 
     def convert(
@@ -150,7 +150,7 @@ def _convert_to_delta(before: Any) -> Any:
     return classmethod(convert)
 
 
-def _clone(before: Any) -> Any:
+def _clone(before: Wrapped) -> Any:
     parameters = signature(before)
 
     @wraps(before)

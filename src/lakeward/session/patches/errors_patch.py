@@ -15,7 +15,7 @@ import re
 from functools import cache, partial, wraps
 from typing import Any, cast
 
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec, Wrapped, install
 from lakeward.session.missing_folders import empty_folder_hint
 from lakeward.session.patches.named_conditions import PATCHES as NAMES
 from lakeward.session.patches.named_conditions import named_answer, with_name
@@ -70,7 +70,7 @@ def _decode(name: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
 
 
-def _convert_exception(before: Any, *, settings: Settings) -> Any:
+def _convert_exception(before: Wrapped, *, settings: Settings) -> Any:
     warehouse = settings.warehouse
 
     @wraps(before)
@@ -186,7 +186,7 @@ def _conditional_error() -> Any:
     return SparkThrowableException
 
 
-def _get_message(before: Any) -> Any:
+def _get_message(before: Wrapped) -> Any:
     from py4j.protocol import Py4JJavaError
 
     @wraps(before)

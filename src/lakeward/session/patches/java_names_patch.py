@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.session.runtimes.profiles import find_profile
 from lakeward.spark_internals import active_context, jvm_of
 
@@ -78,7 +78,7 @@ def _converters() -> Any:
     return jvm_of(context).scala.jdk.javaapi.CollectionConverters
 
 
-def _keep_found(before: Any) -> Any:
+def _keep_found(before: Wrapped) -> Any:
     from py4j.java_gateway import JavaClass, JavaMember, JavaPackage
 
     @wraps(before)

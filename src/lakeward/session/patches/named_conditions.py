@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 
 PREFIX = "_LEGACY_ERROR_TEMP_"
 # The SQLSTATE of numbers: scripts need one, and Spark has none (`completeStates` in PythonSqlBridge.java).
@@ -143,7 +143,7 @@ def named_answer(error: Any, method: str) -> Any:
     return vars(error).get(_ANSWERS, {}).get(method)
 
 
-def _by_name(before: Any) -> Any:
+def _by_name(before: Wrapped) -> Any:
     @wraps(before)
     def method(self: Any) -> Any:
         answer = named_answer(self, before.__name__)

@@ -7,7 +7,7 @@ from functools import partial, wraps
 from io import StringIO
 from typing import Any
 
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.session.configuration.user_conf import SHUFFLE_PARTITIONS, accepted_value, is_automatic
 from lakeward.spark_internals import (
     active_context,
@@ -32,7 +32,7 @@ def default_partitions() -> str:
     return str(context.getConf().get(SHUFFLE_PARTITIONS, "200")) if context is not None else "200"
 
 
-def _sql(before: Any) -> Any:
+def _sql(before: Wrapped) -> Any:
     """`spark.sql("INSERT …")` returns the numbers of rows of a Delta table, as on Databricks.
 
     Spark returns a DataFrame without columns. `session/jvm/InsertedRows.java` reads the numbers from the
@@ -50,7 +50,7 @@ def _sql(before: Any) -> Any:
     return sql
 
 
-def _set(before: Any) -> Any:
+def _set(before: Wrapped) -> Any:
     """`spark.sql.shuffle.partitions` takes `auto`, as on Databricks: the session's own number is used.
 
     Automatic compaction takes the platform's words, too. Spark refuses them. A number is stored instead of
@@ -67,7 +67,7 @@ def _set(before: Any) -> Any:
     return set
 
 
-def _on(before: Any) -> Any:
+def _on(before: Wrapped) -> Any:
     """`Observation` of rows that create or replace a Delta table has values, as on Databricks.
 
     It waits for the execution in which Delta writes the files.
@@ -83,7 +83,7 @@ def _on(before: Any) -> Any:
     return on
 
 
-def _explain(before: Any) -> Any:
+def _explain(before: Wrapped) -> Any:
     """`explain` names tables as users do: catalog and schema, not the database that joins the two."""
 
     @wraps(before)
@@ -96,7 +96,7 @@ def _explain(before: Any) -> Any:
     return explain
 
 
-def _get_jvm_function(before: Any) -> Any:
+def _get_jvm_function(before: Wrapped) -> Any:
     """Functions take columns where Spark Classic takes plain values, as Spark Connect does.
 
     Serverless compute and clusters in standard access mode run Spark Connect. Its functions make a literal of
@@ -128,7 +128,7 @@ def _call(name: str, function: Any, *args: Any) -> Any:
     return java_column(functions.call_function(name, *columns))
 
 
-def _wrap_function(before: Any) -> Any:
+def _wrap_function(before: Wrapped) -> Any:
     """Streams of one Python data source can start at the same time.
 
     Spark keeps the environment variables of a registered data source in one `HashMap`. Each stream that
@@ -158,7 +158,7 @@ def _wrap_function(before: Any) -> Any:
     return wrap
 
 
-def _add_archive(before: Any) -> Any:
+def _add_archive(before: Wrapped) -> Any:
     """`SparkContext.addArchive` of a file that does not exist has no effect on later jobs.
 
     Spark registers the archive before it reads it, and each task of a later job then fails to fetch it.
@@ -172,7 +172,7 @@ def _add_archive(before: Any) -> Any:
     return addArchive
 
 
-def _save_as_table(before: Any) -> Any:
+def _save_as_table(before: Wrapped) -> Any:
     """`saveAsTable` appends to a table of the writer's format alone, as in Spark's own catalog.
 
     Spark compares the formats for tables of its session catalog (`PreprocessTableCreation`). For others it

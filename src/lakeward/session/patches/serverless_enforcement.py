@@ -15,7 +15,7 @@ from functools import cache, partial, wraps
 from types import FrameType
 from typing import Any
 
-from lakeward.patching import Order, PatchSpec, install
+from lakeward.patching import Order, PatchSpec, Wrapped, install
 from lakeward.session.runtimes.serverless_limitations import (
     SERVERLESS_LIMITS,
     SERVERLESS_SETTINGS,
@@ -139,7 +139,7 @@ class _Attribute:
         instance.__dict__[self.limit.name] = value
 
 
-def _call(limit: Limit, before: Any) -> Any:
+def _call(limit: Limit, before: Wrapped) -> Any:
     """Return a method that raises for user code."""
 
     @wraps(before)
@@ -151,7 +151,7 @@ def _call(limit: Limit, before: Any) -> Any:
     return method
 
 
-def _missing(before: Any, *, names: Iterable[str]) -> Any:
+def _missing(before: Wrapped, *, names: Iterable[str]) -> Any:
     """Wrap `__getattr__`: a refused attribute is looked up again as a column and must be refused then too."""
 
     @wraps(before)
@@ -163,7 +163,7 @@ def _missing(before: Any, *, names: Iterable[str]) -> Any:
     return missing
 
 
-def _sql(before: Any) -> Any:
+def _sql(before: Wrapped) -> Any:
     @wraps(before)
     def sql(self: Any, sqlQuery: str, *arguments: Any, **named: Any) -> Any:
         limit = refused_statement(sqlQuery) if _on and isinstance(sqlQuery, str) else None
@@ -174,7 +174,7 @@ def _sql(before: Any) -> Any:
     return sql
 
 
-def _set(before: Any) -> Any:
+def _set(before: Wrapped) -> Any:
     @wraps(before)
     def set_(self: Any, key: str, value: Any) -> None:
         is_free = _pipelines > 0 or key in SERVERLESS_SETTINGS
@@ -185,7 +185,7 @@ def _set(before: Any) -> Any:
     return set_
 
 
-def _get(before: Any) -> Any:
+def _get(before: Wrapped) -> Any:
     @wraps(before)
     def get(self: Any, key: str, *default: Any, **named: Any) -> Any:
         # Settings about cluster and job of classic compute do not exist, even with a default.
@@ -197,7 +197,7 @@ def _get(before: Any) -> Any:
     return get
 
 
-def _noting_trigger(before: Any) -> Any:
+def _noting_trigger(before: Wrapped) -> Any:
     @wraps(before)
     def trigger(self: Any, *arguments: Any, **named: Any) -> Any:
         self.__dict__[_TRIGGER] = next((name for name, value in named.items() if value), None)
@@ -206,7 +206,7 @@ def _noting_trigger(before: Any) -> Any:
     return trigger
 
 
-def _starting(before: Any) -> Any:
+def _starting(before: Wrapped) -> Any:
     @wraps(before)
     def start(self: Any, *arguments: Any, **named: Any) -> Any:
         trigger = self.__dict__.get(_TRIGGER)

@@ -41,7 +41,7 @@ def use_package_version(profile: str) -> None:
             spec.install(lambda before: release or before, owner=module)
 
 
-def _version(before: Any) -> Any:
+def _version(before: property) -> Any:
     def version(spark: Any) -> str:
         own: str = before.__get__(spark, type(spark))
         return _release or own

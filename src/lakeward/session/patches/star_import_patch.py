@@ -8,9 +8,12 @@ Source: `__all__` of `pyspark.sql.functions` in databricks-connect 16.4, 17.3 an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lakeward.patching import PatchSpec
+
+if TYPE_CHECKING:
+    from pyspark.sql.dataframe import DataFrame
 
 PLATFORM_NAMES = (
     "ArrayType",
@@ -32,11 +35,11 @@ PLATFORM_NAMES = (
 """The names that the platform's star import has and that of Spark lacks."""
 
 
-def _names(before: Any) -> list[str]:
+def _names(before: list[str]) -> list[str]:
     return [*before, *(name for name in PLATFORM_NAMES if name not in before)]
 
 
-def _data_frame(before: Any) -> Any:
+def _data_frame(before: type[DataFrame] | None) -> type[DataFrame]:
     from pyspark.sql.dataframe import DataFrame
 
     return before or DataFrame

@@ -12,11 +12,11 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import Order, PatchSpec
+from lakeward.patching import Order, PatchSpec, Wrapped
 from lakeward.spark_internals import activate_inherited_session, inherit_session
 
 
-def inheriting(before: Any) -> Any:
+def inheriting(before: Wrapped) -> Any:
     """Return `Thread.start`, which records the session of the code that starts the thread."""
 
     @wraps(before)
@@ -27,7 +27,7 @@ def inheriting(before: Any) -> Any:
     return start
 
 
-def activating(before: Any) -> Any:
+def activating(before: Wrapped) -> Any:
     """Return the method that connects a thread to the JVM, and makes the thread's session active there."""
 
     @wraps(before)

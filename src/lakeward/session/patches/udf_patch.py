@@ -17,11 +17,11 @@ import inspect
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.spark_internals import activated_session
 
 
-def _infer(before: Any) -> Any:
+def _infer(before: Wrapped) -> Any:
     @wraps(before)
     def infer_eval_type_for_udf(f: Any) -> Any:
         try:
@@ -32,7 +32,7 @@ def _infer(before: Any) -> Any:
     return infer_eval_type_for_udf
 
 
-def _create_udf(before: Any) -> Any:
+def _create_udf(before: Wrapped) -> Any:
     @wraps(before)
     def create(f: Any, returnType: Any, useArrow: bool | None = None) -> Any:  # PySpark's
         from pyspark.util import PythonEvalType
@@ -47,7 +47,7 @@ def _create_udf(before: Any) -> Any:
     return create
 
 
-def _create_udtf(before: Any) -> Any:
+def _create_udtf(before: Wrapped) -> Any:
     @wraps(before)
     def create(*arguments: Any, useArrow: bool | None = None, **named: Any) -> Any:  # PySpark's
         if useArrow is None:

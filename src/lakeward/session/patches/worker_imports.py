@@ -13,7 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from lakeward.patching import PatchSpec
+from lakeward.patching import PatchSpec, Wrapped
 from lakeward.user_code import is_user_file
 
 
@@ -27,7 +27,7 @@ def user_folders(entries: Sequence[str] | None = None) -> list[str]:
     return [folder for folder in dict.fromkeys(folders) if is_user_file(folder) and Path(folder).is_dir()]
 
 
-def _prepare(before: Any) -> Any:
+def _prepare(before: Wrapped) -> Any:
     @wraps(before)
     def prepare(sc: Any, command: Any) -> Any:
         pickled, broadcasts, environment, includes = before(sc, command)

@@ -163,7 +163,7 @@ class SchemaOnlyTables:
         self._names.discard(name)
 
     def clear(self) -> None:
-        """Remove all of them."""
+        """Remove all schema-only tables and their schemas."""
         for name in list(self._names):
             self.remove(name)
         for name in self._schemas:

@@ -36,9 +36,9 @@ from lakeward.sql.procedures import (
     require_procedure,
     store_procedure,
 )
-from lakeward.sql.script import begins_block, is_atomic, is_script, without_atomic
+from lakeward.sql.script import begins_block, without_atomic
 from lakeward.sql.session_context import current_context, matches_pattern
-from lakeward.sql.token_cursor import TokenCursor, Unmatched, tokenize
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.transactions import has_transaction
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class CreateProcedure(Command):
         body = self.procedure.body
         # Spark takes a label within a block alone.
         text = body if body[:5].upper() == "BEGIN" else f"BEGIN {body}; END"
-        text = without_atomic(text) if is_atomic(body) else text
+        text = without_atomic(text) if self.procedure.is_atomic else text
         java_session(spark).sessionState().sqlParser().parsePlan(text)
         created = round(time.time() * 1_000_000)
         store_procedure(context, full, replace(self.procedure, owner=context.settings.user, created=created))
@@ -164,6 +164,7 @@ class CallProcedures(Command):
     """Runs a CALL, or a script with calls, with the bodies of the procedures in their places."""
 
     text: str
+    is_script: bool
 
     def run(self, spark: SparkSession) -> DataFrame:
         context = current_context(spark)
@@ -177,7 +178,7 @@ class CallProcedures(Command):
 
         text = expand_calls(self.text, find, in_transaction=is_part)
         # The first procedure of a CALL is the one that it names.
-        is_atomic_call = not is_script(tokenize(self.text) or ()) and is_atomic(called[0].body)
+        is_atomic_call = not self.is_script and called[0].is_atomic
         if is_part or is_atomic_call:
             text = without_atomic(text)
         level = getattr(_levels, "level", 0) + 1
@@ -196,7 +197,7 @@ class CallProcedures(Command):
 
 def _call(cursor: TokenCursor) -> CallProcedures:
     parse_call(cursor)
-    return CallProcedures(cursor.text(0))
+    return CallProcedures(cursor.text(0), is_script=False)
 
 
 @dataclass(frozen=True)

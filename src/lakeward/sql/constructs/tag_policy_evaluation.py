@@ -87,39 +87,40 @@ def condition_holds(condition: str | None, tags: Mapping[str, str]) -> bool:
     if condition is None:
         return True
     import sqlglot
-    from sqlglot import exp
     from sqlglot.errors import SqlglotError
-
-    def value(node: Any) -> bool:
-        if isinstance(node, exp.Paren):
-            return value(node.this)
-        if isinstance(node, exp.Not):
-            return not value(node.this)
-        if isinstance(node, exp.And | exp.Or):
-            # Both sides, so that all of a condition is checked.
-            sides = [value(node.left), value(node.right)]
-            return all(sides) if isinstance(node, exp.And) else any(sides)
-        if isinstance(node, exp.Boolean):
-            return bool(node.this)
-        if isinstance(node, exp.Anonymous):
-            texts = [
-                each.this for each in node.expressions if isinstance(each, exp.Literal) and each.is_string
-            ]
-            name = str(node.this).lower()
-            if len(texts) == len(node.expressions):
-                if name in _HAS_TAG and len(texts) == 1:
-                    return texts[0] in tags
-                if name in _HAS_VALUE and len(texts) == 2:
-                    return bool(tags.get(texts[0]) == texts[1])
-        raise invalid_policy(
-            f"{node.sql(dialect='databricks')} is no condition over tags, such as has_tag('pii')"
-        )
 
     try:
         parsed = sqlglot.parse_one(condition, read="databricks")
     except SqlglotError:
-        raise invalid_policy(f"{condition} is no condition over tags, such as has_tag('pii')") from None
-    return value(parsed)
+        raise _no_condition(condition) from None
+    return _is_true(parsed, tags)
+
+
+def _is_true(node: Any, tags: Mapping[str, str]) -> bool:
+    """Evaluate a parsed condition. Raises SqlError for an expression that is not one over tags."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Paren):
+        return _is_true(node.this, tags)
+    if isinstance(node, exp.Not):
+        return not _is_true(node.this, tags)
+    if isinstance(node, exp.And | exp.Or):
+        # Both sides, so that all of a condition is checked.
+        sides = [_is_true(node.left, tags), _is_true(node.right, tags)]
+        return all(sides) if isinstance(node, exp.And) else any(sides)
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Anonymous) and all(each.is_string for each in node.expressions):
+        match str(node.this).lower(), [each.this for each in node.expressions]:
+            case name, [tag] if name in _HAS_TAG:
+                return tag in tags
+            case name, [tag, value] if name in _HAS_VALUE:
+                return bool(tags.get(tag) == value)
+    raise _no_condition(node.sql(dialect="databricks"))
+
+
+def _no_condition(text: str) -> SqlError:
+    return invalid_policy(f"{text} is no condition over tags, such as has_tag('pii')")
 
 
 @dataclass(frozen=True)

@@ -125,5 +125,9 @@ def _unpacked(wheel: Path, folder: Path) -> Distribution:
     except _UNREADABLE as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise ConfigurationError("WHEEL_INVALID", f"{wheel} is not a wheel: {error}.") from None
+        raise ConfigurationError(
+            "WHEEL_INVALID",
+            f"{wheel} is not a wheel: {error}.",
+            next_step="Build the wheel again, and deploy it.",
+        ) from None
     return replace(distribution, source_folders=(folder,))

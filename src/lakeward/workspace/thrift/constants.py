@@ -9,7 +9,7 @@ PROTOCOL_VERSION = 0xA508
 
 
 class StatusCode(IntEnum):
-    """TStatusCode."""
+    """Outcome of a request (TStatusCode)."""
 
     SUCCESS = 0
     SUCCESS_WITH_INFO = 1
@@ -19,7 +19,7 @@ class StatusCode(IntEnum):
 
 
 class OperationState(IntEnum):
-    """TOperationState."""
+    """State of a statement (TOperationState)."""
 
     INITIALIZED = 0
     RUNNING = 1
@@ -32,14 +32,14 @@ class OperationState(IntEnum):
 
 
 class RowSetType(IntEnum):
-    """TSparkRowSetType."""
+    """Encoding of result rows (TSparkRowSetType)."""
 
     ARROW_BASED_SET = 0
     COLUMN_BASED_SET = 1
 
 
 class FetchOrientation(IntEnum):
-    """TFetchOrientation."""
+    """Where a fetch begins (TFetchOrientation)."""
 
     NEXT = 0
     FIRST = 4

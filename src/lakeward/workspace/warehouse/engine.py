@@ -188,29 +188,8 @@ class Warehouse:
 
     def _dispatch(self) -> None:
         """Start queued statements while there is room."""
-        started: list[tuple[_Process, Execution]] = []
-        failed: list[tuple[Execution, ExecutionResult]] = []
         with self._lock:
-            while self._queue and not self._closed:
-                execution = self._queue[0]
-                session = execution.session
-                if session is not None and session not in self._sessions:
-                    failed.append((self._queue.popleft(), INVALID_SESSION))
-                    continue
-                try:
-                    process = self._sessions.get(session or "") or self._process or self._spawn()
-                except OSError as error:
-                    result = ExecutionResult(error=f"The warehouse did not start: {error}.")
-                    failed += [(each, result) for each in self._queue]
-                    self._queue.clear()
-                    break
-                if len(process.running) >= CONCURRENT_STATEMENTS:
-                    break
-                self._queue.popleft()
-                if session is not None:
-                    self._sessions[session] = process
-                process.running[execution.key] = execution
-                started.append((process, execution))
+            started, failed = self._assign_queued()
             if started and self._idle is not None:
                 self._idle.cancel()
                 self._idle = None
@@ -218,6 +197,34 @@ class Warehouse:
             process.channel.send({"id": execution.key, **execution.message})
         for execution, result in failed:
             execution.end(result)
+
+    def _assign_queued(
+        self,
+    ) -> tuple[list[tuple[_Process, Execution]], list[tuple[Execution, ExecutionResult]]]:
+        """Take statements from the queue; return those with a process, and those that cannot run."""
+        started: list[tuple[_Process, Execution]] = []
+        failed: list[tuple[Execution, ExecutionResult]] = []
+        while self._queue and not self._closed:
+            execution = self._queue[0]
+            session = execution.session
+            if session is not None and session not in self._sessions:
+                failed.append((self._queue.popleft(), INVALID_SESSION))
+                continue
+            try:
+                process = self._sessions.get(session or "") or self._process or self._spawn()
+            except OSError as error:
+                result = ExecutionResult(error=f"The warehouse did not start: {error}.")
+                failed += [(each, result) for each in self._queue]
+                self._queue.clear()
+                break
+            if len(process.running) >= CONCURRENT_STATEMENTS:
+                break
+            self._queue.popleft()
+            if session is not None:
+                self._sessions[session] = process
+            process.running[execution.key] = execution
+            started.append((process, execution))
+        return started, failed
 
     def _spawn(self) -> _Process:
         self.results.path.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -64,7 +64,7 @@ def as_text(frame: DataFrame) -> DataFrame:
     return _converted(frame, [_text(field.dataType) for field in frame.schema.fields])
 
 
-def as_arrow(frame: DataFrame, text_types: Collection[str] = (), native_intervals: bool = False) -> DataFrame:
+def as_arrow(frame: DataFrame, text_types: Collection[str], native_intervals: bool) -> DataFrame:
     """Return all values in types of Arrow, in columns `c0`, `c1` …; strings where Arrow has none.
 
     Args:
