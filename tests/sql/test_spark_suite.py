@@ -39,7 +39,6 @@ _WIDER = "Databricks casts arguments of wider types"
 _MISSING = "it reads tables of Spark's test suite"
 _TASKS = "HiveResult starts tasks that do not see the session's settings"
 OTHER = {
-    "cast.sql": "DESCRIBE FUNCTION has other lines",
     "current_database_catalog.sql": _CATALOG,
     "date.sql": _WIDER,
     "datetime-legacy.sql": _WIDER,
@@ -50,7 +49,6 @@ OTHER = {
     "limit.sql": _MISSING,
     "linear-regression.sql": "sums are computed in another order",
     "non-excludable-rule.sql": _MISSING,
-    "nonansi/cast.sql": "DESCRIBE FUNCTION has other lines",
     "nonansi/conditional-functions.sql": "a managed table cannot be made in Parquet",
     "operators.sql": _MISSING,
     "random.sql": "seeds depend on the number of partitions, and Databricks casts arguments of wider types",
