@@ -14,7 +14,7 @@ from typing import Any
 
 from lakeward.dbt.project import DbtProject
 from lakeward.dbt.variables import with_variables
-from lakeward.dbt.yaml_files import load_yaml
+from lakeward.dbt.yaml_files import read_mapping
 
 # Kinds of resources, and where their files are by default.
 _PATHS = {"model-paths": "models", "seed-paths": "seeds", "snapshot-paths": "snapshots"}
@@ -71,13 +71,8 @@ def _of_files(project: DbtProject) -> Iterator[str]:
 
 
 def _of_properties(file: Path) -> Iterator[str]:
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        content = load_yaml(file)
-    except (OSError, UnicodeError, YAMLError):
-        return
-    for kind in _RESOURCES if isinstance(content, dict) else ():
+    content = read_mapping(file)
+    for kind in _RESOURCES:
         for each in content.get(kind) or ():
             yield from _nested(each.get("config") if isinstance(each, dict) else None)
 

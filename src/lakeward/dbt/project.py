@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from lakeward.dbt.variables import with_variables
-from lakeward.dbt.yaml_files import load_yaml
+from lakeward.dbt.yaml_files import read_mapping
 
 PROJECT_FILE = "dbt_project.yml"
 _TRIED = SpecifierSet(">=1.10,<1.12")
@@ -35,7 +35,7 @@ class DbtProject:
     @classmethod
     def of(cls, folder: Path) -> DbtProject:
         """Read the project in `folder`. dbt itself reports what is wrong with the file."""
-        return cls(folder, _read_yaml(folder / PROJECT_FILE))
+        return cls(folder, read_mapping(folder / PROJECT_FILE))
 
     @property
     def profile(self) -> str:
@@ -79,14 +79,3 @@ def find_project(folder: Path) -> DbtProject | None:
 def project_folder(folder: Path) -> Path | None:
     """Return `folder` or the nearest folder above it that has a project, as dbt does; None without one."""
     return next((place for place in (folder, *folder.parents) if (place / PROJECT_FILE).is_file()), None)
-
-
-def _read_yaml(file: Path) -> Mapping[str, Any]:
-    """Return the mapping in a YAML file; empty for a file that is missing, broken or something else."""
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        found = load_yaml(file)
-    except (OSError, UnicodeError, YAMLError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lakeward.dbt.yaml_files import load_yaml
+from lakeward.dbt.yaml_files import read_mapping
 
 _FILTERS: Mapping[str, Callable[[str], str]] = {"trim": str.strip, "lower": str.lower, "upper": str.upper}
 EXPRESSION = re.compile(
@@ -60,10 +60,4 @@ def parse_variables(text: str | None) -> Mapping[str, Any]:
     >>> parse_variables("{catalog: own}")
     {'catalog': 'own'}
     """
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        found = load_yaml(text or "")
-    except YAMLError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return read_mapping(text or "")

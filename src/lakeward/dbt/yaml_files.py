@@ -5,6 +5,7 @@ Source: https://docs.getdbt.com/reference/deprecations#duplicateyamlkeysdeprecat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,3 +25,14 @@ def load_yaml(source: Path | str) -> Any:
     loader = YAML(typ="safe", pure=True)
     loader.Constructor = _LastValues
     return loader.load(source)
+
+
+def read_mapping(source: Path | str) -> Mapping[str, Any]:
+    """Return the mapping in a YAML file or text; empty for one that is missing, broken or something else."""
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        found = load_yaml(source)
+    except (OSError, UnicodeError, YAMLError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -201,7 +201,7 @@ def _completions(store: Store, jobs: Iterable[str], status: str) -> dict[str, ob
     """Return the newest run of each job that ended with a status, and its end; a repaired run ends again."""
     found: dict[str, object] = {}
     for job in jobs:
-        for run in store.find("run", parent=int(job), newest_first=True, limit=20):
+        for run in _newest_runs(store, int(job)):
             if run_state.is_active(run):
                 continue
             succeeded = run["state"].get("result_state") in _SUCCESSES
@@ -212,7 +212,7 @@ def _completions(store: Store, jobs: Iterable[str], status: str) -> dict[str, ob
 
 
 def _past(store: Store, job_id: int, clock: Callable[[], float]) -> RecentRuns:
-    runs = store.find("run", parent=job_id, newest_first=True, limit=20)
+    runs = _newest_runs(store, job_id)
     failures = 0
     for run in runs:
         if run["state"].get("result_state") not in ("FAILED", "TIMEDOUT"):
@@ -222,3 +222,7 @@ def _past(store: Store, job_id: int, clock: Callable[[], float]) -> RecentRuns:
     latest = clock() + _CLOCK_TOLERANCE
     ended = max((at for run in runs if (at := run["end_time"] / 1000) <= latest), default=0.0)
     return RecentRuns(any(run_state.is_active(run) for run in runs), ended, failures)
+
+
+def _newest_runs(store: Store, job_id: int) -> Sequence[Document]:
+    return store.find("run", parent=job_id, newest_first=True, limit=20)
