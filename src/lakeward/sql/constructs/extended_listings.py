@@ -17,7 +17,7 @@ from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, in_area
 from lakeward.sql.constructs.catalogs import like_pattern, listed_schema
 from lakeward.sql.constructs.listings import RenameFirstColumn
 from lakeward.sql.constructs.table_descriptions import DescribeExtended
-from lakeward.sql.session_context import current_context, run_with_delta
+from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ListTablesExtended(Command):
         literal = self.pattern.replace("\\", "\\\\").replace("'", "\\'")
         listed = run_with_delta(spark, f"SHOW TABLES IN {quote_name(schema)} LIKE '{literal}'").collect()
         rows = [
-            [namespace, name, False, "\n".join(_information(spark, (*schema, name)))]
+            [namespace, name, False, "\n".join(_information(spark, context, (*schema, name)))]
             for namespace, name, is_temporary in listed
             if not is_temporary
         ]
@@ -60,7 +60,7 @@ class ListTablesExtended(Command):
         return Rows(_COLUMNS, rows)
 
 
-def _information(spark: SparkSession, name: tuple[str, str, str]) -> Iterator[str]:
+def _information(spark: SparkSession, context: SessionContext, name: tuple[str, str, str]) -> Iterator[str]:
     """Yield the lines about a table. The comment is the last of them: clients read it up to the schema."""
     from pyspark.errors import AnalysisException
 
@@ -70,11 +70,11 @@ def _information(spark: SparkSession, name: tuple[str, str, str]) -> Iterator[st
     start = next((at for at, each in enumerate(names) if each in _SECTIONS), len(names)) + 1
     end = next((at for at in range(start, len(names)) if not names[at]), len(names))
     values = {row[0]: row[1] for row in described[start:end]}
-    owner = current_context(spark).metadata("TABLE", name).get("owner") or values.get("Owner")
+    owner = context.metadata("TABLE", name).get("owner") or values.get("Owner")
     yield from (
         f"{field}: {value}" for field, value in zip(("Catalog", "Database", "Table"), name, strict=True)
     )
-    yield f"Owner: {owner or current_context(spark).settings.user}"
+    yield f"Owner: {owner or context.settings.user}"
     yield f"Type: {values.get('Type', 'MANAGED')}"
     yield from (f"{field}: {value}" for field, value in values.items() if field not in _REPEATED)
     if values.get("Comment"):
